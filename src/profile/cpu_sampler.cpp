@@ -36,7 +36,7 @@ constexpr uint32_t kMostEventStackBytes = 8192;
 size_t PagesOf(PerfEvent event, const CpuSamplerOptions& options) {
   if (event == PerfEvent::kPageFault) return kFaultPages;
   const bool is_alone = options.faults_a_sample == 0 && options.events.empty();
-  if (geteuid() != 0) return is_alone ? kAlonePages : event == PerfEvent::kCounted ? kFaultPages : kSamplePages;
+  if (geteuid() != 0) return is_alone ? kAlonePages : IsOfEvents(event) ? kFaultPages : kSamplePages;
   const size_t cpus = options.cpus.size();
   return std::clamp(std::bit_floor(kSamplePagesInAll / std::max<size_t>(cpus, 1)), kSamplePages, kMostSamplePages);
 }
@@ -74,7 +74,10 @@ Result<std::unique_ptr<CpuSampler>> CpuSampler::Create(const CpuSamplerOptions& 
   for (const CpuId cpu : options.cpus) {
     ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kCpuTime, cpu));
     if (options.faults_a_sample > 0) ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kPageFault, cpu));
-    if (!options.events.empty()) ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kCounted, cpu));
+    for (const PerfEvent kind : {PerfEvent::kOfPeriod, PerfEvent::kOfRate}) {
+      const auto is_of_it = [kind](const counter::SampledEvent& sampled) { return KindOf(sampled) == kind; };
+      if (std::ranges::any_of(options.events, is_of_it)) ATTUNE_CHECK_OK(sampler->AddRing(kind, cpu));
+    }
   }
   // Whether what the kernel does may be seen is known only when it is asked for.
   perf_event_attr attributes = sampler->Attributes(PerfEvent::kCpuTime, false);
@@ -149,7 +152,7 @@ perf_event_attr CpuSampler::EventAttributes(const counter::SampledEvent& sampled
   attributes.enable_on_exec = from_exec;
   if (!sees_kernel_) attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  SetLayout(PerfEvent::kCounted, std::min(options_.stack_bytes, kMostEventStackBytes), attributes);
+  SetLayout(KindOf(sampled), std::min(options_.stack_bytes, kMostEventStackBytes), attributes);
   return attributes;
 }
 
@@ -163,7 +166,7 @@ Status CpuSampler::Redirect(UniqueFd fd, const Ring& ring) {
 Status CpuSampler::FollowThread(pid_t tid, bool from_exec) {
   for (const Ring& ring : rings_) {
     if (IsOfCpus(ring.event)) continue;
-    if (ring.event == PerfEvent::kCounted) {
+    if (IsOfEvents(ring.event)) {
       ATTUNE_CHECK_OK(FollowEvents(ring, tid, from_exec));
       continue;
     }
@@ -178,6 +181,7 @@ Status CpuSampler::FollowThread(pid_t tid, bool from_exec) {
 /// An event that the kernel refuses is left out: the others are sampled all the same.
 Status CpuSampler::FollowEvents(const Ring& ring, pid_t tid, bool from_exec) {
   for (const counter::SampledEvent& sampled : options_.events) {
+    if (KindOf(sampled) != ring.event) continue;
     for (const counter::Event& part : sampled.event.parts) {
       if (!part.cpus.empty() && !part.cpus.Contains(ring.cpu)) continue;
       const perf_event_attr attributes = EventAttributes(sampled, part, from_exec);
@@ -192,7 +196,7 @@ Status CpuSampler::FollowEvents(const Ring& ring, pid_t tid, bool from_exec) {
                              counter::PerfError(HostRoot(), "samples of " + sampled.event.name, error_number));
         continue;
       }
-      event_names_[id] = sampled.event.name;
+      opened_[id] = &sampled;
       ATTUNE_CHECK_OK(Redirect(std::move(fd), ring));
     }
   }
@@ -204,10 +208,12 @@ std::map<std::string, Error> CpuSampler::Refused() const {
   return refused_;
 }
 
-std::string CpuSampler::NameOf(const EventSample& sample) const {
+void CpuSampler::NameEvent(EventSample& sample) const {
   const MutexLock lock(names_mutex_);
-  const auto name = event_names_.find(sample.event_id);
-  return name == event_names_.end() ? "" : name->second;
+  const auto opened = opened_.find(sample.event_id);
+  if (opened == opened_.end()) return;
+  sample.event = opened->second->event.name;
+  if (opened->second->period > 0) sample.count = opened->second->period;
 }
 
 Status CpuSampler::FollowFromExec(pid_t pid) { return FollowThread(pid, true); }
@@ -253,6 +259,7 @@ void CpuSampler::ReadRing(Ring& ring, std::vector<PerfRecord>& records) {
     }
     if (auto record = ParsePerfRecord(bytes, ring.event)) {
       std::visit([this](auto& any) { any.t_ns += to_monotonic_ns_; }, *record);
+      if (auto* const sample = std::get_if<EventSample>(&*record)) NameEvent(*sample);
       records.push_back(*std::move(record));
     }
     tail += header.size;

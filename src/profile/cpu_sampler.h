@@ -46,8 +46,6 @@ class CpuSampler {
   bool sees_kernel() const { return sees_kernel_; }
   /// Events that the kernel does not sample, with the reason: nothing is recorded of these. @thread any
   std::map<std::string, Error> Refused() const;
-  /// The name of the event of a sample; empty: none of this sampler's. @thread any
-  std::string NameOf(const EventSample& sample) const;
 
   /// Follows a process from its next exec on.
   Status FollowFromExec(pid_t pid);
@@ -72,6 +70,9 @@ class CpuSampler {
 
   explicit CpuSampler(const CpuSamplerOptions& options) : options_(options) {}
   Status AddRing(PerfEvent event, int cpu);
+  static PerfEvent KindOf(const counter::SampledEvent& sampled) {
+    return sampled.period > 0 ? PerfEvent::kOfPeriod : PerfEvent::kOfRate;
+  }
   bool IsOfCpus(PerfEvent event) const { return event == PerfEvent::kCpuTime && options_.filter_fd >= 0; }
   perf_event_attr Attributes(PerfEvent event, bool from_exec) const;
   perf_event_attr EventAttributes(const counter::SampledEvent& sampled, const counter::Event& part,
@@ -80,6 +81,7 @@ class CpuSampler {
   Status FollowEvents(const Ring& ring, pid_t tid, bool from_exec);
   Status Redirect(UniqueFd fd, const Ring& ring);
   void ReadRing(Ring& ring, std::vector<PerfRecord>& records);
+  void NameEvent(EventSample& sample) const;
 
   const CpuSamplerOptions options_;
   const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
@@ -87,8 +89,8 @@ class CpuSampler {
   std::vector<Ring> rings_;
   std::vector<UniqueFd> events_;
   mutable Mutex names_mutex_;
-  std::map<uint64_t, std::string> event_names_ ATTUNE_GUARDED_BY(names_mutex_);  ///< by the kernel's id
-  std::map<std::string, Error> refused_ ATTUNE_GUARDED_BY(names_mutex_);         ///< by the event's name
+  std::map<uint64_t, const counter::SampledEvent*> opened_ ATTUNE_GUARDED_BY(names_mutex_);  ///< by the kernel's id
+  std::map<std::string, Error> refused_ ATTUNE_GUARDED_BY(names_mutex_);                     ///< by the event's name
   std::vector<std::byte> wrapped_;  ///< a record that goes over the end of its ring
 };
 

@@ -72,7 +72,7 @@ constexpr uint64_t kMaxStack = 127;  // as kernel.perf_event_max_stack is set
 /// Entries from here on say whose addresses follow.
 constexpr uint64_t kFirstContext = static_cast<uint64_t>(PERF_CONTEXT_MAX);
 
-/// TID, TIME and CPU stand at the end of every record that is no sample (sample_id_all); of kCounted ID, too.
+/// TID, TIME and CPU stand at the end of every record that is no sample (sample_id_all); of events ID, too.
 constexpr size_t kTrailerBytes = 24, kIdBytes = 8;
 
 int64_t TimeOf(uint64_t ns) { return static_cast<int64_t>(std::min<uint64_t>(ns, INT64_MAX)); }
@@ -132,15 +132,15 @@ std::optional<PerfRecord> ParseSample(Fields fields, PerfEvent event, bool in_ke
   }
   EventSample sample;
   static_cast<CpuSample&>(sample) = {.t_ns = t_ns, .pid = pid, .tid = tid, .in_kernel = in_kernel};
-  if (event == PerfEvent::kCounted) sample.event_id = fields.Next<uint64_t>();
+  if (IsOfEvents(event)) sample.event_id = fields.Next<uint64_t>();
   sample.cpu = fields.Next<uint32_t>();
   (void)fields.Next<uint32_t>();
-  if (event == PerfEvent::kCounted) sample.count = fields.Next<uint64_t>();
+  if (event == PerfEvent::kOfRate) sample.count = fields.Next<uint64_t>();
   ReadStack(fields, ip, sample);
   if (kRegisterMask != 0) ReadRegisters(fields, sample.registers);
   ReadStackCopy(fields, sample.stack_copy);
   if (!fields.is_whole() || pid <= 0 || tid <= 0) return std::nullopt;
-  if (event == PerfEvent::kCounted) return sample;
+  if (IsOfEvents(event)) return sample;
   return static_cast<CpuSample&&>(sample);
 }
 
@@ -179,8 +179,9 @@ void SetLayout(PerfEvent event, uint32_t stack_bytes, perf_event_attr& attribute
     attributes.sample_stack_user = stack_bytes;
   }
   attributes.sample_regs_user = kRegisterMask;
-  if (event == PerfEvent::kCounted) {
-    attributes.sample_type |= PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
+  if (IsOfEvents(event)) {
+    attributes.sample_type |= PERF_SAMPLE_ID;
+    if (event == PerfEvent::kOfRate) attributes.sample_type |= PERF_SAMPLE_PERIOD;
     return;
   }
   attributes.mmap = 1;
@@ -196,7 +197,7 @@ std::optional<PerfRecord> ParsePerfRecord(std::span<const std::byte> bytes, Perf
   if (!fields.is_whole() || header.size != bytes.size()) return std::nullopt;
   if (header.type == PERF_RECORD_SAMPLE)
     return ParseSample(fields, event, (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
-  const size_t trailer_bytes = kTrailerBytes + (event == PerfEvent::kCounted ? kIdBytes : 0);
+  const size_t trailer_bytes = kTrailerBytes + (IsOfEvents(event) ? kIdBytes : 0);
   if (fields.left() < trailer_bytes) return std::nullopt;
   const size_t body_bytes = fields.left() - trailer_bytes;
   Fields trailer(bytes.subspan(sizeof header + body_bytes));

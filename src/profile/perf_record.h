@@ -50,6 +50,7 @@ struct CpuSample {
 /// A thread's call path when an event had occurred some more times in it.
 struct EventSample : CpuSample {
   uint64_t event_id = 0;  ///< the kernel's, of the event that was opened (PERF_EVENT_IOC_ID)
+  std::string event;      ///< its name; set by who opened it, as `count` is of kOfPeriod
   uint64_t count = 0;     ///< since the sample before
 };
 
@@ -104,7 +105,15 @@ struct Lost {
 using PerfRecord = std::variant<CpuSample, EventSample, PageFault, CodeMapped, Executed, Renamed, Forked, Lost>;
 
 /// The kind of samples of a ring.
-enum class PerfEvent : uint8_t { kCpuTime = 1, kPageFault, kCounted };
+enum class PerfEvent : uint8_t {
+  kCpuTime = 1,
+  kPageFault,
+  /// Of events, after so many of each. They do not tell their count: software events that are asked for it are sampled
+  /// each time.
+  kOfPeriod,
+  kOfRate,  ///< of events, so often: the kernel chooses the period, and says it
+};
+constexpr bool IsOfEvents(PerfEvent event) { return event == PerfEvent::kOfPeriod || event == PerfEvent::kOfRate; }
 
 /// Sets the attributes of an event that ParsePerfRecord() expects.
 /// @param stack_bytes to copy of the program's stack with each sample of a call path, a multiple of 8; x86-64 only

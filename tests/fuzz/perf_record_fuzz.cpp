@@ -7,8 +7,9 @@ using namespace attune::profile;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
-  constexpr PerfEvent kEvents[] = {PerfEvent::kCpuTime, PerfEvent::kPageFault, PerfEvent::kCounted};
-  const PerfEvent event = kEvents[data[0] % 3];
+  constexpr PerfEvent kEvents[] = {PerfEvent::kCpuTime, PerfEvent::kPageFault, PerfEvent::kOfPeriod,
+                                   PerfEvent::kOfRate};
+  const PerfEvent event = kEvents[data[0] % 4];
   const uint8_t at = data[1];
   data += 2;
   size -= 2;

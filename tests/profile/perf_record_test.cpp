@@ -121,23 +121,30 @@ TEST(PerfRecord, OfTheCopyOfAStackSomeBytesAreValid) {
 #endif
 
 TEST(PerfRecord, ASampleOfAnEventHasItsIdAndItsCount) {
-  Record record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-  record.Add(uint64_t{0x401000}).Add(int32_t{7}).Add(int32_t{8}).Add(uint64_t{1234}).Add(uint64_t{55});
-  record.Add(uint32_t{3}).Add(uint32_t{0}).Add(uint64_t{1000});
-  record.Add(uint64_t{2}).Add(static_cast<uint64_t>(PERF_CONTEXT_USER)).Add(uint64_t{0x401000});
-  AddRegisters(record);
-  const auto parsed = record.Parse(PerfEvent::kCounted);
-  ASSERT_TRUE(parsed);
-  const auto& sample = std::get<EventSample>(*parsed);
-  EXPECT_EQ(std::tuple(sample.t_ns, sample.pid, sample.tid, sample.cpu, sample.event_id, sample.count),
-            std::tuple(1234, 7, 8, 3u, 55u, 1000u));
-  EXPECT_EQ(sample.stack, std::vector<uint64_t>{0x401000});
+  const auto parse = [](PerfEvent event) {
+    Record record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+    record.Add(uint64_t{0x401000}).Add(int32_t{7}).Add(int32_t{8}).Add(uint64_t{1234}).Add(uint64_t{55});
+    record.Add(uint32_t{3}).Add(uint32_t{0});
+    if (event == PerfEvent::kOfRate) record.Add(uint64_t{1000});
+    record.Add(uint64_t{2}).Add(static_cast<uint64_t>(PERF_CONTEXT_USER)).Add(uint64_t{0x401000});
+    AddRegisters(record);
+    return record.Parse(event);
+  };
+  for (const PerfEvent event : {PerfEvent::kOfPeriod, PerfEvent::kOfRate}) {
+    const auto parsed = parse(event);
+    ASSERT_TRUE(parsed);
+    const auto& sample = std::get<EventSample>(*parsed);
+    EXPECT_EQ(std::tuple(sample.t_ns, sample.pid, sample.tid, sample.cpu, sample.event_id),
+              std::tuple(1234, 7, 8, 3u, 55u));
+    EXPECT_EQ(sample.count, event == PerfEvent::kOfRate ? 1000u : 0u);
+    EXPECT_EQ(sample.stack, std::vector<uint64_t>{0x401000});
 
-  Record lost(PERF_RECORD_LOST);
-  lost.Add(uint64_t{55}).Add(uint64_t{9}).Add(int32_t{7}).Add(int32_t{8}).Add(uint64_t{1300}).Add(uint64_t{55});
-  const auto told = lost.Add(uint64_t{1}).Parse(PerfEvent::kCounted);
-  ASSERT_TRUE(told);
-  EXPECT_EQ(std::tuple(std::get<Lost>(*told).t_ns, std::get<Lost>(*told).records), std::tuple(1300, 9u));
+    Record lost(PERF_RECORD_LOST);
+    lost.Add(uint64_t{55}).Add(uint64_t{9}).Add(int32_t{7}).Add(int32_t{8}).Add(uint64_t{1300}).Add(uint64_t{55});
+    const auto told = lost.Add(uint64_t{1}).Parse(event);
+    ASSERT_TRUE(told);
+    EXPECT_EQ(std::tuple(std::get<Lost>(*told).t_ns, std::get<Lost>(*told).records), std::tuple(1300, 9u));
+  }
 }
 
 TEST(PerfRecord, APageFaultHasAnAddress) {

@@ -55,6 +55,7 @@ struct FindingInput {
   const WaitTables& waits;
   const SiteNames& names;
   const AskedOperators& asked;
+  bool is_over = true;  ///< everything has come; else sums are up to a second old
   ThreadTimes times;
   Account account;
   CriticalPath critical_path;  ///< not while the program runs

@@ -29,6 +29,7 @@ class ProgramOperators {
     std::get<LockOrders>(asked).Settle(events_until_ns);
     const WaitTables& tables = waits.Update(meta, now_ns, events_until_ns);
     FindingInput input(meta, tables, names, asked);
+    input.is_over = events_until_ns == INT64_MAX;
     input.times = times.Snapshot(tables.lives);
     input.account = account.Snapshot(meta, tables, input.times, static_cast<int64_t>(input.Cpus()));
     if (!input.account.is_exact) DivideRest(std::get<CpuUseOperator>(asked).IdlePart(meta), input.account.cpus);

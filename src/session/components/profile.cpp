@@ -338,14 +338,12 @@ void Profiling::Add(const profile::CpuSample& sample) {
 }
 
 void Profiling::Add(const profile::EventSample& sample) {
-  if (IsLauncherStill(sample.pid)) return;
-  std::string event = sampler_->NameOf(sample);
-  if (event.empty()) return;
+  if (IsLauncherStill(sample.pid) || sample.event.empty()) return;
   const Location at = Locate(sample);
   event_samples_.push_back({.t_ns = sample.t_ns,
                             .thread = at.thread,
                             .cpu = sample.cpu,
-                            .event = std::move(event),
+                            .event = sample.event,
                             .site = at.site,
                             .stack = at.stack,
                             .count = static_cast<int64_t>(std::min<uint64_t>(sample.count, INT64_MAX))});

@@ -205,16 +205,19 @@ void AddShape(const ObjectGroup& group, const Shape& shape, Finding& finding) {
   finding.figures["explained_by_holding"] = shape.held;
 }
 
-/// Part of a thread's life, as far as its waits are known, in which it did not wait, nor for a CPU.
-double WorkingPart(const FindingInput& input, const ThreadLife& life) {
+/// Part of a thread's life in which it did not wait, nor for a CPU. While the program runs, its waits are known up to
+/// when they were read, and it may have been in one then. @param counts of its waits for a lock
+double WorkingPart(const FindingInput& input, const ThreadLife& life, const SyncCounts& counts) {
   const SyncSums& sums = input.waits.sums;
-  const int64_t known_ns = SaturatingSub(std::min(life.end_ns, sums.read_ns), life.start_ns);
   const auto waited = sums.waited_by_thread.find(life.thread);
-  if (known_ns <= 0 || waited == sums.waited_by_thread.end()) return 0;
-  double working_ns = static_cast<double>(known_ns) - static_cast<double>(SaneTime(waited->second));
+  const int64_t end_ns = input.is_over ? life.end_ns : std::min(life.end_ns, sums.read_ns);
+  if (end_ns <= life.start_ns || waited == sums.waited_by_thread.end()) return 0;
+  const auto known_ns = static_cast<double>(end_ns - life.start_ns);
+  double working_ns = known_ns - static_cast<double>(SaneTime(waited->second));
+  if (!input.is_over) working_ns -= PartOf(counts.wait_ns, counts.waits);
   const auto account = std::ranges::find(input.account.threads, life.thread, &ThreadAccount::thread);
   if (account != input.account.threads.end()) working_ns -= account->queued_ns;
-  return working_ns / static_cast<double>(known_ns);
+  return working_ns / known_ns;
 }
 
 /// A thread that works between its waits, as one that serves requests, is done so much earlier, whether the run ends
@@ -226,7 +229,7 @@ int64_t RequestsGainNs(const FindingInput& input, const ObjectGroup& group, cons
   for (const auto& [thread, counts] : group.sums.ByThread()) {
     const auto life = lives.find(thread);
     if (counts.waits < kFewestRequests || life == lives.end()) continue;
-    if (WorkingPart(input, *life->second) >= kLeastWorking) most_ns = std::max(most_ns, counts.wait_ns);
+    if (WorkingPart(input, *life->second, counts) >= kLeastWorking) most_ns = std::max(most_ns, counts.wait_ns);
   }
   return std::min(most_ns, BoundGain(input, finding));
 }
