@@ -20,10 +20,10 @@ async function shootCounters(browser, file, name, formula) {
   const page = watchErrors(await openPage(browser, session.url, { viewport: { ...SIZE, height: 580 }, colorScheme: 'light' }));
   await page.waitForFunction(() => window.attune?.model?.series?.size > 0);
   await page.getByRole('tab', { name: 'Counters', exact: true }).click();
-  await page.locator('.counters-main .table-row:not(.head)').first().waitFor();
-  await page.getByLabel('Formula', { exact: true }).fill(formula);
-  await page.getByRole('button', { name: 'Add a column' }).click();
-  await page.locator('.counters-main .table-row.head').getByText(formula, { exact: false }).waitFor();
+  await page.locator('.threads-pane .counters-main .table-row:not(.head)').first().waitFor();
+  await page.locator('.threads-pane').getByLabel('Formula', { exact: true }).fill(formula);
+  await page.locator('.threads-pane').getByRole('button', { name: 'Add a column' }).click();
+  await page.locator('.threads-pane .counters-main .table-row.head').getByText(formula, { exact: false }).waitFor();
   await shoot(page, folder, name);
   await page.context().close();
   await session.stop();

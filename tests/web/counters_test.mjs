@@ -24,17 +24,17 @@ async function open(url, options = {}) {
   return page;
 }
 
-const ROWS = '.counters-main .table-rows .table-row:not([hidden])';
+const ROWS = '.threads-pane .counters-main .table-rows .table-row:not([hidden])';
 const rowsOf = (page) => page.locator(ROWS).evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
 /** Of what it is called an arrow is a part, once the table is sorted by it. */
-const heading = (page, title) => page.locator('.counters-main .table-row.head button').getByText(title, { exact: true });
-const segment = (page, name) => page.locator('.counters .segments').getByRole('button', { name, exact: true });
+const heading = (page, title) => page.locator('.threads-pane .counters-main .table-row.head button').getByText(title, { exact: true });
+const segment = (page, name) => page.locator('.threads-pane .segments').getByRole('button', { name, exact: true });
 /** Of the document that is shown. */
 const held = (page) => page.evaluate(() => window.attune.waits.documents.get('counters'));
 
 /** @return rows of the saved table, the headings first */
 async function saved(page) {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.counters-main .save-choice select').selectOption('CSV')]);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.threads-pane .counters-main .save-choice select').selectOption('CSV')]);
   const file = path.join(folder, 'saved.csv');
   await download.saveAs(file);
   // No name in it has a comma.
@@ -80,7 +80,7 @@ async function table(url, file) {
   const { lines: filtered } = await saved(page);
   check(filtered.length === 1 + report.threads.filter(({ thread }) => thread.includes('worker')).length, 'the saved table has those rows');
   await filter.fill('no such thread');
-  check(await page.locator('.counters-main .empty').isVisible(), 'without any row the table says so');
+  check(await page.locator('.threads-pane .counters-main .empty').isVisible(), 'without any row the table says so');
   await filter.fill('');
 
   await segment(page, 'Processes').click();
@@ -106,10 +106,10 @@ async function formulas(url, file) {
   const report = reportOf(file);
   const page = await open(url, { viewport: { width: 1280, height: 720 } });
   await page.waitForFunction((selector) => document.querySelectorAll(selector).length > 3, ROWS);
-  const input = page.getByLabel('Formula', { exact: true });
-  const preview = page.locator('.counter-preview');
+  const input = page.locator('.threads-pane').getByLabel('Formula', { exact: true });
+  const preview = page.locator('.threads-pane .counter-preview');
   await input.fill('page-faults / task-clok');
-  check((await preview.textContent()).includes('“task-clok”: did you mean task-clock?') && await page.getByRole('button', { name: 'Add a column' }).isDisabled(), `a mistake is named: ${await preview.textContent()}`);
+  check((await preview.textContent()).includes('“task-clok”: did you mean task-clock?') && await page.locator('.threads-pane').getByRole('button', { name: 'Add a column' }).isDisabled(), `a mistake is named: ${await preview.textContent()}`);
   await input.fill('page-faults /');
   check((await preview.textContent()) === 'Expected a number or an event at the end', 'so is what is missing');
   await input.fill('');
@@ -146,9 +146,9 @@ async function formulas(url, file) {
   await segment(page, 'Threads').click();
 
   await page.locator(ROWS).first().click();
-  check(await page.locator('.counters-status b').isVisible() && await page.locator(`${ROWS}.current`).count() === 1, `a click on a row shows its figures: ${await page.locator('.counters-status').textContent()}`);
+  check(await page.locator('.threads-pane .counters-status b').isVisible() && await page.locator(`${ROWS}.current`).count() === 1, `a click on a row shows its figures: ${await page.locator('.threads-pane .counters-status').textContent()}`);
   await page.keyboard.press('Escape');
-  check(await page.locator('.counters-status').isHidden(), 'Escape takes them away');
+  check(await page.locator('.threads-pane .counters-status').isHidden(), 'Escape takes them away');
   await page.context().close();
 }
 
@@ -165,9 +165,9 @@ async function ranges(url, file) {
   const [{ ns }] = JSON.parse(execFileSync(attune, ['query', '--json', file, `select sum(count) as ns from thread_counts where event = 'task-clock' and t_ns >= ${at(half.t0)} and t_ns < ${at(half.t1)}`]));
   const found = part.events.find(({ event }) => event === 'task-clock').count;
   check(found === ns && found < all.events[0].count, `in view are ${found} ns of ${all.events[0].count}, as in the table of the recording`);
-  check((await page.locator('.counters .waits-summary').textContent()).includes('in view'), `it says so: ${await page.locator('.counters .waits-summary').textContent()}`);
+  check((await page.locator('.threads-pane .waits-summary').textContent()).includes('in view'), `it says so: ${await page.locator('.threads-pane .waits-summary').textContent()}`);
   await page.evaluate((from) => window.attune.show({ t0: from, t1: from + 1000 }), half.t0);
-  await page.locator('.counters-none', { hasText: 'in the time in view' }).waitFor();
+  await page.locator('.threads-pane .counters-none', { hasText: 'in the time in view' }).waitFor();
   check(true, 'a part without any count says so');
   await segment(page, 'All the time').click();
   const again = await eventually(() => held(page), (now) => now.time_ns === all.time_ns);
@@ -179,15 +179,15 @@ async function looks(url) {
   for (const colorScheme of ['dark', 'light']) {
     const page = await open(url, { colorScheme });
     await page.waitForFunction((selector) => document.querySelectorAll(selector).length > 3, ROWS);
-    await page.getByLabel('Formula', { exact: true }).fill('page-faults / seconds');
+    await page.locator('.threads-pane').getByLabel('Formula', { exact: true }).fill('page-faults / seconds');
     await page.keyboard.press('Enter');
     await page.locator(ROWS).first().click();
-    await page.getByLabel('Formula', { exact: true }).fill('(');
+    await page.locator('.threads-pane').getByLabel('Formula', { exact: true }).fill('(');
     const found = await axeFindings(page);
     check(found.length === 0, `${colorScheme}: nothing serious is found by axe${found.map((one) => `\n     ${one}`).join('')}`);
     for (const [width, height] of [[1440, 920], [1280, 720], [1024, 768], [768, 1024], [390, 844]]) {
       await page.setViewportSize({ width, height });
-      const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, pane: document.querySelector('.counters').getBoundingClientRect().right, table: document.querySelector('.counters-main .table-scroller').clientHeight }));
+      const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, pane: document.querySelector('.threads-pane').getBoundingClientRect().right, table: document.querySelector('.threads-pane .counters-main .table-scroller').clientHeight }));
       check(wide.page <= width && wide.pane <= width && wide.table > 120, `${colorScheme}, ${width} x ${height}: it fits, with rows: ${JSON.stringify(wide)}`);
     }
     await page.context().close();
@@ -196,10 +196,10 @@ async function looks(url) {
 
 async function nothing(url) {
   const page = await open(url);
-  const text = page.locator('.counters-none');
+  const text = page.locator('.threads-pane .counters-none');
   await text.locator('code').first().waitFor();
   check((await text.textContent()).includes('attune run --count task-clock,page-faults -- PROGRAM'), `without counts it says how to get them: ${await text.textContent()}`);
-  check(await page.getByLabel('Formula', { exact: true }).isHidden(), 'and there is nothing to compute with');
+  check(await page.locator('.threads-pane').getByLabel('Formula', { exact: true }).isHidden(), 'and there is nothing to compute with');
   await page.context().close();
 }
 

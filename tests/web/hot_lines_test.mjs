@@ -11,7 +11,7 @@ import { axeFindings, check, chromiumOrSkip, drawn, eventually, launchBrowser, n
 chromiumOrSkip();
 const [attune, program] = process.argv.slice(2);
 const PAGES = 300;
-const ROWS = '.hot-lines .table-rows .table-row:not([hidden])';
+const ROWS = '.lines-pane .table-rows .table-row:not([hidden])';
 const folder = testFolder('web-hot-lines');
 const browser = await launchBrowser();
 
@@ -25,12 +25,12 @@ async function open(url, options = {}) {
 }
 
 const rowsOf = (page) => page.locator(ROWS).evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
-const heading = (page, title) => page.locator('.hot-lines .table-row.head button').getByText(title, { exact: true });
+const heading = (page, title) => page.locator('.lines-pane .table-row.head button').getByText(title, { exact: true });
 /** Of the document that is shown. */
 const held = (page) => page.evaluate(() => window.attune.waits.documents.get('hot-lines'));
 
 async function saved(page) {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.hot-lines .save-choice select').selectOption('CSV')]);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.lines-pane .save-choice select').selectOption('CSV')]);
   const file = path.join(folder, 'saved.csv');
   await download.saveAs(file);
   // No name in it has a comma.
@@ -54,7 +54,7 @@ async function table(url, hot) {
   await filter.fill('');
 
   const text = 'page-faults:u / cpu-time * 1e6';
-  await page.getByLabel('Formula', { exact: true }).last().fill(text);
+  await page.locator('.lines-pane').getByLabel('Formula', { exact: true }).fill(text);
   check(/^all lines: [\d.]+/.test(await page.locator('#lines-preview').textContent()), `the preview is of all lines: ${await page.locator('#lines-preview').textContent()}`);
   await page.keyboard.press('Enter');
   await heading(page, text).waitFor();
@@ -95,7 +95,7 @@ async function ranges(url) {
   const part = await eventually(() => held(page), (now) => now.events[0].count < all.events[0].count);
   const faults = (of) => of.events.find(({ event }) => event === 'page-faults:u')?.count ?? 0;
   check(part.events[0].count > 0 && faults(part) < 0.1 * faults(all), `at the end of it ${faults(part)} of ${faults(all)} page faults`);
-  check((await page.locator('.hot-lines .waits-summary').textContent()).includes('in view'), `it says so: ${await page.locator('.hot-lines .waits-summary').textContent()}`);
+  check((await page.locator('.lines-pane .waits-summary').textContent()).includes('in view'), `it says so: ${await page.locator('.lines-pane .waits-summary').textContent()}`);
   await page.context().close();
 }
 
@@ -110,7 +110,7 @@ async function looks(url) {
     await page.keyboard.press('Escape');
     for (const [width, height] of [[1440, 920], [1024, 768], [768, 1024], [390, 844]]) {
       await page.setViewportSize({ width, height });
-      const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, pane: document.querySelector('.hot-lines').getBoundingClientRect().right, table: document.querySelector('.hot-lines .table-scroller').clientHeight }));
+      const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, pane: document.querySelector('.lines-pane').getBoundingClientRect().right, table: document.querySelector('.lines-pane .table-scroller').clientHeight }));
       check(wide.page <= width && wide.pane <= width && wide.table > 120, `${colorScheme}, ${width} x ${height}: it fits, with rows: ${JSON.stringify(wide)}`);
     }
     await page.context().close();
@@ -139,7 +139,7 @@ try {
   await view(plain, async (url) => {
     const page = await open(url);
     await page.locator(ROWS).first().waitFor();
-    check((await page.locator('.hot-lines .counters-status').textContent()).includes('--event-samples'), 'with CPU time alone it says how to sample events');
+    check((await page.locator('.lines-pane .counters-status').textContent()).includes('--event-samples'), 'with CPU time alone it says how to sample events');
     await page.context().close();
   });
   const live = await Session.start(attune, 'live', '--event-samples', 'page-faults:u=1', '-o', path.join(folder, 'live.attune'), '--', program, '100', '100000');

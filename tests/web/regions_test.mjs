@@ -11,7 +11,7 @@ import { axeFindings, check, chromiumOrSkip, drawn, eventually, launchBrowser, n
 chromiumOrSkip();
 const [attune, program] = process.argv.slice(2);
 const EVENTS = 'task-clock:u,page-faults:u';
-const ROWS = '.regions .table-rows .table-row:not([hidden])';
+const ROWS = '.regions-pane .table-rows .table-row:not([hidden])';
 const folder = testFolder('web-regions');
 const browser = await launchBrowser();
 
@@ -28,7 +28,7 @@ const rowsOf = (page) => page.locator(ROWS).evaluateAll((rows) => rows.map((row)
 
 /** @return rows of the saved table by the headings, which are first */
 async function saved(page) {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.regions .save-choice select').selectOption('CSV')]);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.regions-pane .save-choice select').selectOption('CSV')]);
   const file = path.join(folder, 'saved.csv');
   await download.saveAs(file);
   // No name in it has a comma.
@@ -55,14 +55,15 @@ async function table(url, report) {
   await page.getByLabel('Filter regions').fill('');
 
   const text = 'task-clock:u / calls';
-  await page.getByLabel('Formula', { exact: true }).last().fill(text);
+  await page.locator('.regions-pane').getByLabel('Formula', { exact: true }).fill(text);
   check(/^by \w+: [\d.]+/.test(await page.locator('#region-preview').textContent()), `the preview is of the first region: ${await page.locator('#region-preview').textContent()}`);
   await page.keyboard.press('Enter');
   const formula = await eventually(() => saved(page), ({ heads: now }) => now.includes(text));
   const wrong = formula.rows.filter((row) => Math.abs(Number(row[text]) * Number(row.Calls) - Number(row['task-clock:u (ns)'])) > 1e-6 * Number(row['task-clock:u (ns)']));
   check(wrong.length === 0, 'a formula over events and calls is a column');
+  await page.waitForFunction((formula) => new URLSearchParams(location.hash.slice(1)).getAll('p').includes(`regions~${formula}`), text);
   await page.reload();
-  await page.locator('.regions .table-row.head').getByText(text, { exact: true }).waitFor();
+  await page.locator('.regions-pane .table-row.head').getByText(text, { exact: true }).waitFor();
   check(true, 'which the link has');
   await page.context().close();
 }
@@ -75,7 +76,7 @@ async function looks(url) {
     check(found.length === 0, `${colorScheme}: nothing serious is found by axe${found.map((one) => `\n     ${one}`).join('')}`);
     for (const [width, height] of [[1440, 920], [1024, 768], [768, 1024], [390, 844]]) {
       await page.setViewportSize({ width, height });
-      const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, pane: document.querySelector('.regions').getBoundingClientRect().right, table: document.querySelector('.regions .table-scroller').clientHeight }));
+      const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, pane: document.querySelector('.regions-pane').getBoundingClientRect().right, table: document.querySelector('.regions-pane .table-scroller').clientHeight }));
       check(wide.page <= width && wide.pane <= width && wide.table > 120, `${colorScheme}, ${width} x ${height}: it fits, with rows: ${JSON.stringify(wide)}`);
     }
     await page.context().close();
@@ -106,8 +107,8 @@ try {
   recordWhole(attune, plain, () => execFileSync(attune, ['run', '-q', '-o', plain, '--', 'true']));
   await view(plain, async (url) => {
     const page = await open(url);
-    await page.locator('.regions .counters-none code').first().waitFor();
-    check((await page.locator('.regions .counters-none').textContent()).includes('ATTUNE_REGION'), 'without regions it says how to mark them');
+    await page.locator('.regions-pane .counters-none code').first().waitFor();
+    check((await page.locator('.regions-pane .counters-none').textContent()).includes('ATTUNE_REGION'), 'without regions it says how to mark them');
     await page.context().close();
   });
 } finally {

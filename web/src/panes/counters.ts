@@ -122,7 +122,7 @@ class CountersPane implements Pane {
     this.body = el('div', { className: 'counters-body' },
       el('div', { className: 'counters-main' }, this.table.root, this.status), this.aside);
     this.bar = el('div', { className: 'waits-bar' }, this.bys.root, this.shownAs.root, this.whens.root, this.summary, el('span', { className: 'grow' }), this.search.root);
-    this.root = el('div', { className: 'counters' }, this.bar, this.cards, this.formulas.root, this.none, this.body);
+    this.root = el('div', { className: 'counters threads-pane' }, this.bar, this.cards, this.formulas.root, this.none, this.body);
     this.bys.show(this.by);
     this.shownAs.show(this.shown);
     this.whens.show(this.when);

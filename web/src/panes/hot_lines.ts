@@ -49,7 +49,7 @@ class HotLinesPane implements Pane {
         if (added) this.table.root.scrollLeft = this.table.root.scrollWidth;
       },
     });
-    this.root = el('div', { className: 'counters hot-lines' }, this.bar, this.formulas.root, this.none, this.body);
+    this.root = el('div', { className: 'counters lines-pane' }, this.bar, this.formulas.root, this.none, this.body);
     this.restore();
   }
 

@@ -45,7 +45,7 @@ class RegionsPane implements Pane {
         if (added) this.table.root.scrollLeft = this.table.root.scrollWidth;
       },
     });
-    this.root = el('div', { className: 'counters regions' }, this.bar, this.formulas.root, this.none, this.body);
+    this.root = el('div', { className: 'counters regions-pane' }, this.bar, this.formulas.root, this.none, this.body);
     this.restore();
   }
 

@@ -28,6 +28,7 @@ export const enum Table {
   Collectives = 25,
   StateTimes = 26,
   ThreadCounts = 27,
+  EventSamples = 28,
   States = 64,
   Holds = 65,
   Calls = 66,
@@ -124,6 +125,9 @@ export const enum StateTimesState { Running = 1, QueuedProgram = 2, QueuedOthers
 
 /** events of a thread since its row of the event before (--count) */
 export const ThreadCounts = { t_ns: 0, element: 1, count: 2, counted_ppm: 3, event: 0 } as const;
+
+/** where a thread was when an event had occurred some more times (--event-samples, profile.md) */
+export const EventSamples = { t_ns: 0, thread: 1, cpu: 2, site: 3, stack: 4, count: 5, event: 0 } as const;
 
 /** what a thread or rank waited for in the part of the time that begins at t_ns (live.md) */
 export const States = { t_ns: 0, thread: 1, kind: 2, wait_ns: 3 } as const;
