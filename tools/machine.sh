@@ -101,7 +101,7 @@ add_attune() {
     return
   fi
   build=$(realpath "${option[build]}")
-  for file in "$build/bin/attune" "$build"/lib/libattune_*.so.* "$build"/tests/truth/*; do
+  for file in "$build/bin/attune" "$build"/lib/libattune_*.so.* "$build"/lib/attune/modules/*.so "$build"/tests/truth/*; do
     if [[ -f $file && -x $file ]]; then add "$file" "$file"; fi
   done
   ln -s "$build/bin/attune" "$root/bin/attune"

@@ -95,10 +95,10 @@ class Arm64(unittest.TestCase):
 
     def test_the_speedup_factor_is_that_of_work_per_second(self):
         ran, told = self.run_there("attune run -q -s none --cpu-samples off --count cycles,instructions --module speedup -o /tmp/k.attune -- kinds_work 40",
-                                   "attune query /tmp/k.attune \"select v.value from series s join samples v on v.series = s.id where s.signal = 'speedup' "
+                                   "attune query /tmp/k.attune \"select v.value, s.scale from series s join samples v on v.series = s.id where s.signal = 'speedup' "
                                    "order by v.t_ns\" --csv", options=("--cpus", "2", "--small", "1"))
         small, large = (float(rate) for rate in re.search(r"loops a ms: ([\d.]+) ([\d.]+)", ran[0]).groups())
-        factors = [float(line) for line in told[0].splitlines() if re.fullmatch(r"[\d.]+", line)]
+        factors = [float(value) * 10 ** int(scale) for value, scale in re.findall(r"(?m)^([\d.]+),(-?\d+)$", told[0])]
         print(f"work per second on the two kinds: {small:.3f} and {large:.3f}; {len(factors)} factors, the last {factors[-1:]}")
         self.assertGreater(len(factors), 10)
         self.assertAlmostEqual(factors[-1], large / small, delta=0.05 * large / small)

@@ -61,7 +61,6 @@ Result<Json> FlameGraphs(model::Source& source, const model::Metadata& meta, con
   // Without samples nothing is known of it, which is not the same as that nothing ran.
   if (samples.samples_in_all > 0) flames["computing"] = StacksJson(FoldSamples(samples, meta, names), trees);
   ATTUNE_TRY(const auto events, ReadEventSamples(source, range));
-  flames["events"] = Json::array();
   for (const auto& [event, of_event] : events) {
     Json stacks = StacksJson(FoldSamples(of_event, meta, names), trees);
     stacks["event"] = event;

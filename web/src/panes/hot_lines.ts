@@ -14,7 +14,7 @@ import type { OwnPane, Pane, PaneHost } from '../waits/workspaces';
 import './counters.css';
 
 /** Pixels of the columns with names, and of each other one, with what is between them. */
-const LEAST_NAMES = 430;
+const LEAST_NAMES = 460;
 const LEAST_COLUMN = 150;
 const HOW_TO = 'attune run --event-samples page-faults,cache-misses -- PROGRAM';
 
@@ -96,8 +96,8 @@ class HotLinesPane implements Pane {
 
   private placeColumns(): Column<HotLine>[] {
     return [
-      longWords<HotLine>('Function', 'minmax(150px, 1.4fr)', ({ site }) => site.function || site.name),
-      words<HotLine>('Line', 'minmax(110px, 1fr)', ({ site }) => fileText(site), 'A click on a row shows the source'),
+      longWords<HotLine>('Function', 'minmax(140px, 1.2fr)', ({ site }) => site.function || site.name),
+      words<HotLine>('Line', 'minmax(150px, 1fr)', ({ site }) => fileText(site), 'A click on a row shows the source'),
       longWords<HotLine>('Module', 'minmax(80px, 0.7fr)', ({ site }) => site.module.slice(site.module.lastIndexOf('/') + 1)),
     ];
   }
