@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -152,6 +153,7 @@ perf_event_attr CpuSampler::EventAttributes(const counter::SampledEvent& sampled
   attributes.enable_on_exec = from_exec;
   if (!sees_kernel_) attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   SetLayout(KindOf(sampled), std::min(options_.stack_bytes, kMostEventStackBytes), attributes);
   return attributes;
 }
@@ -196,7 +198,7 @@ Status CpuSampler::FollowEvents(const Ring& ring, pid_t tid, bool from_exec) {
                              counter::PerfError(HostRoot(), "samples of " + sampled.event.name, error_number));
         continue;
       }
-      opened_[id] = &sampled;
+      opened_[id] = {&sampled, fd.get()};
       ATTUNE_CHECK_OK(Redirect(std::move(fd), ring));
     }
   }
@@ -212,8 +214,54 @@ void CpuSampler::NameEvent(EventSample& sample) const {
   const MutexLock lock(names_mutex_);
   const auto opened = opened_.find(sample.event_id);
   if (opened == opened_.end()) return;
-  sample.event = opened->second->event.name;
-  if (opened->second->period > 0) sample.count = opened->second->period;
+  const counter::SampledEvent& sampled = *opened->second.sampled;
+  sample.event = sampled.event.name;
+  if (sampled.period > 0) sample.count = sampled.period;
+}
+
+/// Counts so far of the events that are sampled by a rate, with those of all threads that the followed ones started.
+std::map<std::string, double> CpuSampler::Totals() const {
+  struct Counted {
+    uint64_t value, enabled_ns, running_ns;
+  };
+  std::map<std::string, double> totals;
+  const MutexLock lock(names_mutex_);
+  for (const auto& [id, opened] : opened_) {
+    Counted counted{};
+    if (KindOf(*opened.sampled) != PerfEvent::kOfRate || read(opened.fd, &counted, sizeof counted) != sizeof counted)
+      continue;
+    // It may have shared a counter with others.
+    const double scale =
+        counted.running_ns > 0 ? static_cast<double>(counted.enabled_ns) / static_cast<double>(counted.running_ns) : 1;
+    totals[opened.sampled->event.name] += static_cast<double>(counted.value) * scale;
+  }
+  return totals;
+}
+
+/// The kernel adapts the period of a rate behind the events, so that in bursts what samples say may be far off. Their
+/// sum is known: it is what was counted since the last samples.
+void CpuSampler::CorrectCounts(std::vector<PerfRecord>& records) {
+  std::map<std::string, std::vector<EventSample*>> by_event;
+  for (PerfRecord& record : records) {
+    auto* const sample = std::get_if<EventSample>(&record);
+    if (sample != nullptr && sample->is_estimate) by_event[sample->event].push_back(sample);
+  }
+  if (by_event.empty()) return;
+  const std::map<std::string, double> totals = Totals();
+  for (auto& [event, samples] : by_event) {
+    const auto total = totals.find(event);
+    if (total == totals.end()) continue;
+    double sum = 0;
+    for (const EventSample* sample : samples) sum += static_cast<double>(sample->count);
+    double& told = told_[event];
+    const double factor = sum > 0 ? std::max(0.0, total->second - told) / sum : 0;
+    for (EventSample* sample : samples) {
+      // What is rounded off stays with the samples that follow.
+      const double until = told + static_cast<double>(sample->count) * factor;
+      sample->count = static_cast<uint64_t>(std::max(0.0, std::floor(until) - std::floor(told)));
+      told = until;
+    }
+  }
 }
 
 Status CpuSampler::FollowFromExec(pid_t pid) { return FollowThread(pid, true); }
@@ -270,6 +318,7 @@ void CpuSampler::ReadRing(Ring& ring, std::vector<PerfRecord>& records) {
 void CpuSampler::Read(const std::function<void(PerfRecord&)>& visit) {
   std::vector<PerfRecord> records;
   for (Ring& ring : rings_) ReadRing(ring, records);
+  CorrectCounts(records);
   std::stable_sort(records.begin(), records.end(),
                    [](const PerfRecord& a, const PerfRecord& b) { return TimeOf(a) < TimeOf(b); });
   for (PerfRecord& record : records) visit(record);

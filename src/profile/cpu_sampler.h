@@ -82,15 +82,22 @@ class CpuSampler {
   Status Redirect(UniqueFd fd, const Ring& ring);
   void ReadRing(Ring& ring, std::vector<PerfRecord>& records);
   void NameEvent(EventSample& sample) const;
+  void CorrectCounts(std::vector<PerfRecord>& records);
+  std::map<std::string, double> Totals() const;
 
   const CpuSamplerOptions options_;
   const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
   bool sees_kernel_ = true;
   std::vector<Ring> rings_;
   std::vector<UniqueFd> events_;
+  struct Opened {
+    const counter::SampledEvent* sampled = nullptr;
+    int fd = -1;  ///< of `events_`
+  };
   mutable Mutex names_mutex_;
-  std::map<uint64_t, const counter::SampledEvent*> opened_ ATTUNE_GUARDED_BY(names_mutex_);  ///< by the kernel's id
-  std::map<std::string, Error> refused_ ATTUNE_GUARDED_BY(names_mutex_);                     ///< by the event's name
+  std::map<uint64_t, Opened> opened_ ATTUNE_GUARDED_BY(names_mutex_);     ///< by the kernel's id
+  std::map<std::string, Error> refused_ ATTUNE_GUARDED_BY(names_mutex_);  ///< by the event's name
+  std::map<std::string, double> told_;                                    ///< counts of all samples, by event
   std::vector<std::byte> wrapped_;  ///< a record that goes over the end of its ring
 };
 

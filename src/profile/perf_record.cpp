@@ -135,7 +135,8 @@ std::optional<PerfRecord> ParseSample(Fields fields, PerfEvent event, bool in_ke
   if (IsOfEvents(event)) sample.event_id = fields.Next<uint64_t>();
   sample.cpu = fields.Next<uint32_t>();
   (void)fields.Next<uint32_t>();
-  if (event == PerfEvent::kOfRate) sample.count = fields.Next<uint64_t>();
+  sample.is_estimate = event == PerfEvent::kOfRate;
+  if (sample.is_estimate) sample.count = fields.Next<uint64_t>();
   ReadStack(fields, ip, sample);
   if (kRegisterMask != 0) ReadRegisters(fields, sample.registers);
   ReadStackCopy(fields, sample.stack_copy);

@@ -49,9 +49,10 @@ struct CpuSample {
 
 /// A thread's call path when an event had occurred some more times in it.
 struct EventSample : CpuSample {
-  uint64_t event_id = 0;  ///< the kernel's, of the event that was opened (PERF_EVENT_IOC_ID)
-  std::string event;      ///< its name; set by who opened it, as `count` is of kOfPeriod
-  uint64_t count = 0;     ///< since the sample before
+  uint64_t event_id = 0;     ///< the kernel's, of the event that was opened (PERF_EVENT_IOC_ID)
+  std::string event;         ///< its name; set by who opened it, as `count` is of kOfPeriod
+  uint64_t count = 0;        ///< since the sample before
+  bool is_estimate = false;  ///< the kernel's, of kOfRate
 };
 
 /// A thread touched a page that was not mapped in its memory.
