@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "session/probes/ring_intake.h"
@@ -26,11 +27,19 @@ using attune::session::RingIntake;
 constexpr size_t kPeers = 4;
 constexpr size_t kMostFiles = 4;
 
-std::string MakeFolder() {
-  char name[] = "/tmp/attune-intake-fuzz-XXXXXX";
-  if (mkdtemp(name) == nullptr) abort();
-  return name;
-}
+/// A folder that is gone when the fuzzer exits.
+struct Folder {
+  Folder() {
+    char made[] = "/tmp/attune-intake-fuzz-XXXXXX";
+    if (mkdtemp(made) == nullptr) abort();
+    name = made;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(name, ignored);
+  }
+  std::string name;
+};
 
 UniqueFd Memory(int seals) {
   UniqueFd fd(memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -71,7 +80,8 @@ void Send(int to, int file, size_t count) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::string folder = MakeFolder();
+  static const Folder made;
+  const std::string& folder = made.name;
   static auto listening = RingIntake::Listen(folder);
   if (!listening.ok()) abort();
   static const std::array<UniqueFd, 4> kinds{Memory(F_SEAL_SHRINK | F_SEAL_GROW), Memory(0), Memory(F_SEAL_SHRINK),

@@ -22,7 +22,7 @@ struct PressureSums {
 };
 
 /// Sums the table thread_counts by windows of a second: a thread's by the power of two that the misses of all others in
-/// the same window come to. @cost memory for each thread, and for the rows of two windows
+/// the same window come to. @cost memory for each thread, and for the rows of three windows
 class MemoryPressure final : public Operator {
  public:
   /// By misses of the others: 0, 1, 2 to 3, 4 to 7, ...

@@ -195,6 +195,8 @@ double CyclesLostToOthers(const MemoryPressure::Levels& levels) {
 }
 
 void FindContention(const FindingInput& input, std::vector<Finding>& findings) {
+  // Threads of other machines take nothing away.
+  if (std::ranges::count(input.meta.elements, model::ElementKind::kMachine, &model::Element::kind) > 1) return;
   const auto& counted = input.Of<CountedEvents>().Sums();
   std::map<ElementId, ProcessSum> processes;
   for (const auto& [thread, levels] : input.Of<MemoryPressure>().ByThread()) {
@@ -218,9 +220,8 @@ void FindContention(const FindingInput& input, std::vector<Finding>& findings) {
     finding.confidence = Confidence::kMedium;
     finding.advice = kContentionAdvice;
     finding.evidence.back() = fmt::format(
-        "{} thread{} took more cycles for the same work in the seconds in which others read most from memory: {:.0f} % "
-        "of "
-        "the CPU time",
+        "{} thread{} took more cycles for the same work in the seconds in which others read most from memory: "
+        "{:.0f} % of the CPU time",
         finding.thread_count, finding.thread_count == 1 ? "" : "s", 100 * finding.figures["part_of_cpu_time"]);
     findings.push_back(std::move(finding));
   }
