@@ -53,7 +53,8 @@ class LiveFindings(E2E):
     def test_threads_that_have_nothing_else_to_do_have_none(self):
         running = self.start(CONTENTION, "60", "50")
         self.assertEqual(running.wait(PATIENCE_S), 0)
-        self.assertEqual(self.findings("class = 'lock-contention'"), [], "one of them waits while the other one sleeps, all the time")
+        # One of them waits while the other one sleeps, all the time. Where both wait for a CPU, 1 % may be to gain.
+        self.assertEqual(self.findings("class = 'lock-contention' and gain_ns > 0.05 * (t1_ns - t0_ns)"), [])
 
     def test_what_is_not_held_back_has_none(self):
         running = self.start("sleep", "2.5")
