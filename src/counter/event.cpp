@@ -364,20 +364,6 @@ class EventParser {
 /// Longer than any program runs between two samples.
 constexpr uint64_t kMostPeriod = 1'000'000'000'000;
 
-/// Parts between commas; a comma between slashes is part of a name.
-std::vector<std::string_view> NamesIn(std::string_view list) {
-  std::vector<std::string_view> names;
-  size_t begin = 0;
-  bool in_unit = false;
-  for (size_t at = 0; at <= list.size(); ++at) {
-    if (at < list.size() && list[at] == '/') in_unit = !in_unit;
-    if (at < list.size() && (list[at] != ',' || in_unit)) continue;
-    names.push_back(list.substr(begin, at - begin));
-    begin = at + 1;
-  }
-  return names;
-}
-
 Error EmptyName(std::string_view list) {
   return {Errc::kInvalidArgument, fmt::format("'{}' has an empty name", list), "as in cycles,instructions"};
 }
@@ -400,12 +386,25 @@ std::string_view UnitOf(std::string_view name) {
   return name.starts_with("task-clock") || name.starts_with("cpu-clock") ? "ns" : "";
 }
 
+std::vector<std::string_view> SplitEvents(std::string_view list) {
+  std::vector<std::string_view> names;
+  size_t begin = 0;
+  bool in_unit = false;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] == '/') in_unit = !in_unit;
+    if (at < list.size() && (list[at] != ',' || in_unit)) continue;
+    names.push_back(list.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  return names;
+}
+
 bool IsSoftware(const Event& event) { return event.type == PERF_TYPE_SOFTWARE; }
 
 Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list) {
   EventParser parser(host, pmus);
   std::vector<NamedEvent> events;
-  for (const std::string_view name : NamesIn(list)) {
+  for (const std::string_view name : SplitEvents(list)) {
     if (name.empty()) return EmptyName(list);
     ATTUNE_TRY(NamedEvent event, parser.Parse(name));
     events.push_back(std::move(event));
@@ -417,7 +416,7 @@ Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const
                                                      std::string_view list) {
   EventParser parser(host, pmus);
   std::vector<SampledEvent> events;
-  for (std::string_view name : NamesIn(list)) {
+  for (std::string_view name : SplitEvents(list)) {
     SampledEvent sampled;
     // Terms of a unit are between slashes, and have = too.
     const size_t equals = name.rfind('=');

@@ -34,6 +34,9 @@ struct NamedEvent {
   double scale = 1;
 };
 
+/// The names of a list, empty ones too: what is between commas. A comma between slashes is part of a name.
+std::vector<std::string_view> SplitEvents(std::string_view list);
+
 /// A list of names, separated by commas; a comma between slashes is part of a name.
 ///   cycles, instructions, cache-misses, L1-dcache-load-misses, task-clock, ...   as perf calls them
 ///   cpu/event=0x3c,umask=0x00/, msr/tsc/                                        a unit with terms, or a name of its

@@ -241,6 +241,7 @@ std::map<std::string, double> CpuSampler::Totals() const {
 /// The kernel adapts the period of a rate behind the events, so that in bursts what samples say may be far off. Their
 /// sum is known: it is what was counted since the last samples.
 void CpuSampler::CorrectCounts(std::vector<PerfRecord>& records) {
+  if (options_.events.empty()) return;
   std::map<std::string, std::vector<EventSample*>> by_event;
   for (PerfRecord& record : records) {
     auto* const sample = std::get_if<EventSample>(&record);
@@ -256,7 +257,7 @@ void CpuSampler::CorrectCounts(std::vector<PerfRecord>& records) {
     double& told = told_[event];
     const double factor = sum > 0 ? std::max(0.0, total->second - told) / sum : 0;
     for (EventSample* sample : samples) {
-      // What is rounded off stays with the samples that follow.
+      // The rest of rounding stays with the samples that follow.
       const double until = told + static_cast<double>(sample->count) * factor;
       sample->count = static_cast<uint64_t>(std::max(0.0, std::floor(until) - std::floor(told)));
       told = until;

@@ -109,10 +109,10 @@ using PerfRecord = std::variant<CpuSample, EventSample, PageFault, CodeMapped, E
 enum class PerfEvent : uint8_t {
   kCpuTime = 1,
   kPageFault,
-  /// Of events, after so many of each. They do not tell their count: software events that are asked for it are sampled
-  /// each time.
+  /// An event has occurred so many times. The sample does not tell the count: the kernel would sample a software event
+  /// that is asked for it each time.
   kOfPeriod,
-  kOfRate,  ///< of events, so often: the kernel chooses the period, and says it
+  kOfRate,  ///< an event, so many samples a second: the kernel chooses the period, and says it
 };
 constexpr bool IsOfEvents(PerfEvent event) { return event == PerfEvent::kOfPeriod || event == PerfEvent::kOfRate; }
 

@@ -327,7 +327,7 @@ TEST(PageDocuments, RegionsHaveTheirCountsAndMetricsAsTheReport) {
   ASSERT_EQ(json["regions"].size(), 2u);
   EXPECT_EQ(json["regions"][0]["name"], "step");
   EXPECT_EQ(json["regions"][0]["self_ns"], 50);
-  EXPECT_EQ(json["regions"][0]["counts"][0], (Json{{"event", "cycles:u"}, {"total", 40}}));
+  EXPECT_EQ(json["regions"][0]["counts"][0], (Json{{"event", "cycles:u"}, {"unit", ""}, {"total", 40}}));
   EXPECT_THAT(json["regions"][0]["metrics"], testing::Contains(Json{{"metric", "IPC"}, {"unit", ""}, {"value", 2}}));
   EXPECT_TRUE(json["regions"][1]["metrics"].empty()) << "nothing was counted there";
   const auto summary = Summarise(program);

@@ -141,7 +141,7 @@ describe('Hot lines', () => {
 
 describe('Regions', () => {
   const region = (name: string, counts: Region['counts'], metrics: Region['metrics']): Region => ({ name, processes: 1, threads: 1, count: 4, total_ns: 2e9, self_ns: 1e9, mean_ns: 5e8, p50_ns: 5e8, p99_ns: 5e8, max_ns: 5e8, begins_without_end: 0, ends_without_begin: 0, counts, metrics });
-  const regions = [region('a', [{ event: 'cycles', total: 8 }], []), region('b', [{ event: 'task-clock:u', total: 5 }, { event: 'cycles', total: 2 }], [{ metric: 'IPC', unit: '', value: 1.5 }])];
+  const regions = [region('a', [{ event: 'cycles', unit: '', total: 8 }], []), region('b', [{ event: 'task-clock:u', unit: 'ns', total: 5 }, { event: 'cycles', unit: '', total: 2 }], [{ metric: 'IPC', unit: '', value: 1.5 }])];
 
   it('have the columns of all of them', () => {
     expect(columnsOf(regions)).toEqual({ events: [{ name: 'cycles', unit: '' }, { name: 'task-clock:u', unit: 'ns' }], metrics: [{ name: 'IPC', unit: '' }] });

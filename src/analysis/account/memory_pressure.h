@@ -31,7 +31,7 @@ class MemoryPressure final : public Operator {
 
   std::vector<model::Table> Tables() const override { return {model::ThreadCount::kTable}; }
   void AddRows(const model::Batch& batch) override;
-  /// Of all that came, by thread; only threads of which cycles, instructions and misses were counted.
+  /// Sums by thread, of all rows that came; without threads whose cycles, instructions or misses were not counted.
   std::map<model::ElementId, Levels> ByThread() const;
 
  private:

@@ -35,14 +35,14 @@ struct HotLines {
   std::vector<HotLine> lines;       ///< largest share first
 };
 
-/// What a call path costs is its innermost place's in the program's own code (OwnPlaceOf).
+/// The cost of a call path goes to its innermost place in the program's own code (OwnPlaceOf).
 /// @param events by name (ReadEventSamples)  @cost a look-up of each call path
 HotLines SumByLine(const SampleSums& cpu, const std::map<std::string, SampleSums>& events, const SiteNames& names);
 /// @param range only samples of this part of the time  @cost a row a sample, and as above
 Result<HotLines> FindHotLines(model::Source& source, const SiteNames& names,
                               const std::optional<model::TimeRange>& range = {});
 
-/// Of a report.
+/// Most lines in a report.
 inline constexpr size_t kMaxHotLines = 100;
 /// `events` and `lines`, of which there may be fewer than `lines_in_all`.
 nlohmann::ordered_json HotLinesJson(const HotLines& hot, size_t most_lines);

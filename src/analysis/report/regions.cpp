@@ -60,9 +60,12 @@ Json RegionJson(const RegionSummary& region) {
           {"max_ns", region.max_ns},
           {"begins_without_end", region.begins_without_end},
           {"ends_without_begin", region.ends_without_begin},
-          {"counts",
-           JsonRows(region.counts,
-                    [](const RegionCount& count) { return Json{{"event", count.event}, {"total", count.total}}; })},
+          {"counts", JsonRows(region.counts,
+                              [](const RegionCount& count) {
+                                return Json{{"event", count.event},
+                                            {"unit", counter::UnitOf(count.event)},
+                                            {"total", count.total}};
+                              })},
           {"metrics", JsonRows(region.metrics, [](const RegionMetric& metric) {
              return Json{{"metric", metric.name}, {"unit", metric.unit}, {"value", metric.value}};
            })}};

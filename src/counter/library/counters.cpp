@@ -131,17 +131,11 @@ Status Parse(const HostRoot& host, const std::string& list, Setup& setup) {
   const std::vector<Pmu> pmus = FindPmus(host, CpuSet::In(host, "/sys/devices/system/cpu/online"));
   std::string names;
   std::vector<std::string> groups;
-  size_t begin = 0;
-  bool in_unit = false;
-  for (size_t at = 0; at <= list.size(); ++at) {
-    if (at < list.size() && list[at] == '/') in_unit = !in_unit;
-    if (at < list.size() && (list[at] != ',' || in_unit)) continue;
-    const std::string name = list.substr(begin, at - begin);
-    begin = at + 1;
+  for (const std::string_view name : SplitEvents(list)) {
     if (name.starts_with("@")) {
-      groups.push_back(name.substr(1));
+      groups.emplace_back(name.substr(1));
     } else {
-      names += (names.empty() ? "" : ",") + name;
+      names.append(names.empty() ? "" : ",").append(name);
     }
   }
   if (!names.empty()) {

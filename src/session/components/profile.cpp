@@ -175,7 +175,7 @@ class Profiling {
   bool IsLauncherStill(int32_t pid);
   /// Functions of Python in a call path, by the index of the interpreter's function that executes them.
   using Interpreted = std::map<size_t, PythonStacks::Executed>;
-  /// Where a sample was taken.
+  /// Thread and call path of a sample.
   struct Location {
     model::ElementId thread = 0;
     model::ElementId site = 0;

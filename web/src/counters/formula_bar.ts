@@ -1,10 +1,10 @@
-// Where formulas over events are written: a preview while one is typed, and those that are columns of the table.
+// The bar in which formulas over events are written: a preview while one is typed, and the formulas that are columns of the table.
 
 import { button, el, icon, ICONS } from '../app/dom';
 import { formatValue } from '../charts/format';
 import { figure } from '../panels/columns';
 import type { Column } from '../panels/table';
-import { FormulaError } from './formula';
+import { FormulaError, type Formula } from './formula';
 import { readFormula, SECONDS, valueOf, type Counted } from './rows';
 
 const MAX_FORMULAS = 8;
@@ -82,13 +82,13 @@ export class FormulaBar {
 
   /** @param of what was counted in a row; null: nothing is known of it any more */
   column<Row>(text: string, of: (row: Row) => Counted | null): Column<Row> {
-    let [read, readOf] = [readFormula(text, []), null as Counted['events'] | null];
+    let known: { events: Counted['events']; formula: Formula | FormulaError } | null = null;
     const value = (row: Row): number => {
       const counted = of(row);
       if (!counted) return NaN;
       // The events may be others than before.
-      if (readOf !== counted.events) [read, readOf] = [readFormula(text, counted.events), counted.events];
-      return read instanceof FormulaError ? NaN : valueOf(read, counted);
+      if (known?.events !== counted.events) known = { events: counted.events, formula: readFormula(text, counted.events) };
+      return known.formula instanceof FormulaError ? NaN : valueOf(known.formula, counted);
     };
     return figure(text, text, 'minmax(116px, 1fr)', value, formulaText);
   }

@@ -16,7 +16,7 @@ export interface Region {
   max_ns: number;
   begins_without_end: number;
   ends_without_begin: number;
-  counts: { event: string; total: number }[];
+  counts: { event: string; unit: string; total: number }[];
   metrics: { metric: string; unit: string; value: number }[];
 }
 
@@ -39,13 +39,11 @@ export interface RegionColumns {
 /** In formulas: how often the region was entered. */
 export const CALLS = 'calls';
 
-const TIMES = /^(?:task|cpu)-clock/;
-
 /** Events and metrics that any region has, in the order in which they come. */
 export function columnsOf(regions: readonly Region[]): RegionColumns {
   const [events, metrics] = [new Map<string, string>(), new Map<string, string>()];
   for (const { counts, metrics: ofRegion } of regions) {
-    for (const { event } of counts) events.set(event, TIMES.test(event) ? 'ns' : '');
+    for (const { event, unit } of counts) events.set(event, unit);
     for (const { metric, unit } of ofRegion) metrics.set(metric, unit);
   }
   const named = (of: Map<string, string>): Named[] => [...of].map(([name, unit]) => ({ name, unit }));
