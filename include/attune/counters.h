@@ -40,7 +40,7 @@ extern "C" {
 #define ATTUNE_COUNTERS_API __attribute__((visibility("default")))
 
 /// Values of one thread: events, then metrics.
-enum { ATTUNE_COUNTERS_MAX = 32 };
+enum { ATTUNE_COUNTERS_MAX = 30 };
 /// Regions of one setup; regions in one another.
 enum { ATTUNE_COUNTERS_REGIONS = 256, ATTUNE_COUNTERS_DEPTH = 32 };
 

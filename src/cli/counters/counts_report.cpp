@@ -161,8 +161,9 @@ std::string CountsText(const std::string& title, const std::vector<NamedEvent>& 
   const std::vector<CountSummary> counts = Summarize(runs);
   const CountSummary seconds = SecondsOf(runs);
   const ByName by_name(events, counts);
-  std::string text = fmt::format("{}: {:.6f} s {}{}\n", Printable(title), seconds.mean, BoundText(seconds),
-                                 runs.size() > 1 ? fmt::format(" ({} runs)", runs.size()) : "");
+  const std::string bound = BoundText(seconds);
+  std::string text = fmt::format("{}: {:.6f} s{}{}{}\n", Printable(title), seconds.mean, bound.empty() ? "" : " ",
+                                 bound, runs.size() > 1 ? fmt::format(" ({} runs)", runs.size()) : "");
   if (const auto cpu = CpuSecondsOf(runs))
     text += fmt::format("CPU time: {:.6f} s in the program, {:.6f} s in the kernel\n", cpu->user, cpu->system);
   text += "\n";

@@ -30,19 +30,16 @@ namespace {
 /// Counts without their scales.
 using Totals = std::array<uint64_t, ATTUNE_COUNTERS_MAX>;
 
-/// Sums of one region and one thread; written by that thread alone, read by any.
+/// Sums of one region and one thread: calls, time by the clock, counts. Written by that thread alone, read by any.
 struct RegionSums {
-  std::atomic<uint64_t> calls{0};
-  std::atomic<uint64_t> time{0};  ///< by the clock
-  std::array<std::atomic<uint64_t>, ATTUNE_COUNTERS_MAX> counts{};
+  static constexpr size_t kCalls = 0, kTime = 1, kCounts = 2;
+
+  std::array<std::atomic<uint64_t>, kCounts + ATTUNE_COUNTERS_MAX> values{};
 
   static void Add(std::atomic<uint64_t>& sum, uint64_t more) {
     sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
-  void AddCall(uint64_t more_time) {
-    Add(calls, 1);
-    Add(time, more_time);
-  }
+  uint64_t Value(size_t value) const { return values[value].load(std::memory_order_relaxed); }
 };
 
 /// A region of all clones.
@@ -100,21 +97,22 @@ using attune::counter::Totals;
 
 struct attune_counters {
   struct Open {
-    uint32_t region;
+    uint64_t region;
     uint64_t begin;  ///< by the clock
-    Totals totals;
+    Totals counts;   ///< totals, or values of direct counters
   };
-  // Fields of begin and end come first: their addresses need no calculation there.
-  Open* top = open.data();  ///< behind the region that began last
+  // Fields of begin and end come first, as these read them: their addresses need no calculation there.
   Open* const end = open.data() + open.size();
-  uint32_t fast_regions = 0;  ///< whose begin and end need no system call, as was seen when one began
+  Open* top = open.data();     ///< behind the region that began last
+  Open* bottom = open.data();  ///< of those that have values of direct counters, which are the upper ones
+  uint32_t fast_regions = 0;   ///< whose begin needs no system call
   attune::counter::TickClock clock;
   attune::counter::GroupReader reader;
   std::vector<double> scales;
   bool has_metrics = false;
   std::shared_ptr<Setup> setup;
-  std::array<Open, ATTUNE_COUNTERS_DEPTH> open;
   std::array<RegionSums, ATTUNE_COUNTERS_REGIONS> sums;
+  std::array<Open, ATTUNE_COUNTERS_DEPTH> open;
   std::vector<bool> is_counted;
   std::vector<attune_count_sample> samples;  ///< a ring
   size_t first_sample = 0, sample_count = 0;
@@ -221,14 +219,30 @@ attune_name_t MarkerOf(Region& region) {
 }
 
 /// For attune, while it records.
-void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals& end) {
+void Mark(const Setup& setup, Region& region, const Totals& grown) {
   attune_region_end(MarkerOf(region));
   for (size_t i = 0; i < setup.Events(); ++i) {
-    const uint64_t more = end[i] - begin[i];
-    const uint64_t sum = region.sums[i].fetch_add(more, std::memory_order_relaxed) + more;
+    const uint64_t sum = region.sums[i].fetch_add(grown[i], std::memory_order_relaxed) + grown[i];
     const auto text = [&] { return region.name + std::string(model::kOfRegion) + setup.events[i].name; };
     attune_counter(NameOf(region.series[i], text), std::llround(static_cast<double>(sum) * setup.events[i].scale));
   }
+}
+
+/// Reads by whatever it takes. Values of direct counters are of no use then and are made totals.
+/// @return false: a counter is gone
+bool ReadTotals(attune_counters& counters, Totals& totals) {
+  for (; counters.bottom != counters.top; ++counters.bottom) {
+    uint64_t* count = counters.bottom->counts.data();
+    for (const DirectCounter& counter : counters.reader.direct()) {
+      *count = counter.Total(*count);
+      ++count;
+    }
+  }
+  const bool is_read = counters.reader.Read(totals.data());
+  const bool is_fast = counters.clock.has_ticks() && !counters.reader.direct().empty();
+  counters.fast_regions =
+      is_fast ? static_cast<uint32_t>(counters.setup->region_count.load(std::memory_order_acquire)) : 0;
+  return is_read;
 }
 
 [[gnu::noinline]] int BeginSlowly(attune_counters& counters, int region) {
@@ -236,19 +250,18 @@ void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals&
   if (of == nullptr) return -1;
   if (counters.top == counters.end) return Fail("too many regions are in one another");
   if (attune_on()) attune_region_begin(MarkerOf(*of));
-  attune_counters::Open& open = *counters.top++;
+  attune_counters::Open& open = *counters.top;
   open.region = static_cast<uint32_t>(region);
-  static_cast<void>(counters.reader.Read(open.totals.data()));
+  static_cast<void>(ReadTotals(counters, open.counts));
+  counters.bottom = ++counters.top;
   open.begin = counters.clock.Now();
-  const int regions = counters.setup->region_count.load(std::memory_order_acquire);
-  counters.fast_regions = counters.clock.has_ticks() ? static_cast<uint32_t>(regions) : 0;
   return 0;
 }
 
 [[gnu::noinline]] int ReadSlowly(attune_counters& counters, double* counts) {
   const Setup& setup = *counters.setup;
   Totals totals;
-  if (!counters.reader.Read(totals.data())) return Fail("a counter is gone: its CPU is offline");
+  if (!ReadTotals(counters, totals)) return Fail("a counter is gone: its CPU is offline");
   for (size_t i = 0; i < setup.Events(); ++i) counts[i] = static_cast<double>(totals[i]) * counters.scales[i];
   if (!counters.has_metrics) return 0;
   attune_counted counted{};
@@ -258,25 +271,34 @@ void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals&
   return 0;
 }
 
-[[gnu::noinline]] int EndSlowly(attune_counters& counters) {
+/// @param added sums of the region to which this end was added already
+[[gnu::noinline]] int EndSlowly(attune_counters& counters, size_t added) {
   const uint64_t end = counters.clock.Now();
   if (counters.top == counters.open.data()) return Fail("no region began");
+  const bool is_marked = attune_on() && counters.bottom == counters.top;
   Totals totals;
-  static_cast<void>(counters.reader.Read(totals.data()));
+  static_cast<void>(ReadTotals(counters, totals));
   const attune_counters::Open& open = *--counters.top;
-  RegionSums& sums = counters.sums[open.region];
-  sums.AddCall(end - open.begin);
-  for (size_t i = 0; i < counters.setup->Events(); ++i) RegionSums::Add(sums.counts[i], totals[i] - open.totals[i]);
-  if (attune_on()) Mark(*counters.setup, counters.setup->regions[open.region], open.totals, totals);
+  counters.bottom = counters.top;
+  Totals grown;
+  for (size_t i = 0; i < counters.setup->Events(); ++i) grown[i] = totals[i] - open.counts[i];
+  auto& sums = counters.sums[open.region].values;
+  for (size_t i = added; i < RegionSums::kCounts + counters.setup->Events(); ++i) {
+    const uint64_t more = i == RegionSums::kCalls  ? 1
+                          : i == RegionSums::kTime ? end - open.begin
+                                                   : grown[i - RegionSums::kCounts];
+    RegionSums::Add(sums[i], more);
+  }
+  if (is_marked) Mark(*counters.setup, counters.setup->regions[open.region], grown);
   return 0;
 }
 
 void AddSums(const attune_counters& counters, size_t region, attune_counted& total) {
   const RegionSums& sums = counters.sums[region];
-  total.calls += sums.calls.load(std::memory_order_relaxed);
-  total.ns += counters.clock.Ns(sums.time.load(std::memory_order_relaxed));
+  total.calls += sums.Value(RegionSums::kCalls);
+  total.ns += counters.clock.Ns(sums.Value(RegionSums::kTime));
   for (size_t i = 0; i < counters.scales.size(); ++i)
-    total.counts[i] += static_cast<double>(sums.counts[i].load(std::memory_order_relaxed)) * counters.scales[i];
+    total.counts[i] += static_cast<double>(sums.Value(RegionSums::kCounts + i)) * counters.scales[i];
 }
 
 attune_counted TotalOf(const attune_counters& counters, size_t region) {
@@ -355,11 +377,15 @@ int attune_counters_reads_in_user_space(const attune_counters* counters) {
 }
 
 int attune_counters_read(attune_counters* counters, double* counts) {
+  const auto direct = counters->reader.direct();
+  if (counters->has_metrics || direct.empty()) return ReadSlowly(*counters, counts);
   const double* scale = counters->scales.data();
-  double* next = counts;
-  const auto take = [&](uint64_t total) { *next++ = static_cast<double>(total) * *scale++; };
-  if (!counters->has_metrics && counters->reader.ReadDirectly(take)) return 0;
-  return ReadSlowly(*counters, counts);
+  for (const DirectCounter& counter : direct) {
+    uint64_t value = 0;
+    if (!counter.Read(value)) return ReadSlowly(*counters, counts);
+    *counts++ = static_cast<double>(counter.Total(value)) * *scale++;
+  }
+  return 0;
 }
 
 int attune_counters_region(attune_counters* counters, const char* name) {
@@ -377,36 +403,45 @@ int attune_counters_region(attune_counters* counters, const char* name) {
 
 int attune_counters_begin(attune_counters* counters, int region) {
   attune_counters::Open* const open = counters->top;
-  if (open != counters->end && static_cast<uint32_t>(region) < counters->fast_regions && !attune_on()) {
-    uint64_t* total = open->totals.data();
-    if (counters->reader.ReadDirectly([&](uint64_t now) { *total++ = now; })) {
-      open->region = static_cast<uint32_t>(region);
-      counters->top = open + 1;
-      open->begin = Ticks();
-      return 0;
-    }
-  }
-  return BeginSlowly(*counters, region);
+  if (open == counters->end || static_cast<uint32_t>(region) >= counters->fast_regions || attune_on())
+    return BeginSlowly(*counters, region);
+  const auto direct = counters->reader.direct();  // not empty where regions are fast
+  const DirectCounter* counter = direct.begin();
+  uint64_t* count = open->counts.data();
+  do {
+    uint64_t value = 0;
+    if (!counter->Read(value)) return BeginSlowly(*counters, region);
+    *count++ = value;
+  } while (++counter != direct.end());
+  counters->top = open + 1;
+  const uint64_t begin = Ticks();
+  open->region = static_cast<uint32_t>(region);
+  open->begin = begin;
+  return 0;
 }
 
 int attune_counters_end(attune_counters* counters) {
-  if (counters->clock.has_ticks() && counters->top != counters->open.data() && !attune_on()) {
-    const uint64_t end = Ticks();
-    attune_counters::Open* const open = counters->top - 1;
-    RegionSums& sums = counters->sums[open->region];
-    uint64_t* total = open->totals.data();
-    auto* sum = sums.counts.data();
-    const auto add = [&](uint64_t now) {
-      RegionSums::Add(*sum++, now - *total);
-      *total++ = now;  // if another one cannot be read so, this one is not added again
-    };
-    if (counters->reader.ReadDirectly(add)) {
-      counters->top = open;
-      sums.AddCall(end - open->begin);
-      return 0;
+  if (counters->top == counters->bottom) return EndSlowly(*counters, 0);
+  const uint64_t end = Ticks();
+  attune_counters::Open* const open = counters->top - 1;
+  const uint64_t region = open->region, begin = open->begin;
+  auto* sum = counters->sums[region].values.data();
+  RegionSums::Add(*sum++, 1);
+  RegionSums::Add(*sum++, end - begin);
+  const uint64_t* before = open->counts.data();
+  const auto direct = counters->reader.direct();
+  const DirectCounter* counter = direct.begin();
+  do {
+    const uint32_t unused_bits = counter->unused_bits();
+    uint64_t value = 0;
+    if (!counter->Read(value)) {
+      const auto counts = static_cast<size_t>(counter - counters->reader.direct().begin());
+      return EndSlowly(*counters, RegionSums::kCounts + counts);
     }
-  }
-  return EndSlowly(*counters);
+    RegionSums::Add(*sum++, DirectCounter::Growth(value, *before++, unused_bits));
+  } while (++counter != direct.end());
+  counters->top = open;
+  return 0;
 }
 
 int attune_counters_result(const attune_counters* counters, int region, attune_counted* counted) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,9 +13,11 @@
 namespace attune::counter {
 namespace {
 
+constexpr std::string_view kKernel = "kernel";
+
 /// Unit that counts an event: the kernel, the cores, or one by its name.
 std::string UnitOf(const Event& part) {
-  if (part.type == PERF_TYPE_SOFTWARE || part.type == PERF_TYPE_TRACEPOINT) return "kernel";
+  if (part.type == PERF_TYPE_SOFTWARE || part.type == PERF_TYPE_TRACEPOINT) return std::string(kKernel);
   return part.device.empty() ? "cores" : part.device;
 }
 
@@ -38,8 +41,15 @@ AccountedUse UsageOfThread() {
       .minor_faults = usage.ru_minflt, .major_faults = usage.ru_majflt, .switches = usage.ru_nvcsw + usage.ru_nivcsw};
 }
 
-bool IsInUsage(const NamedEvent& event) {
-  return IsAccounted(event) && event.parts.front().config != PERF_COUNT_SW_TASK_CLOCK;
+bool IsCpuTime(const Event& part) { return IsSoftware(part) && part.config == PERF_COUNT_SW_TASK_CLOCK; }
+
+bool IsInUsage(const NamedEvent& event) { return IsAccounted(event) && !IsCpuTime(event.parts.front()); }
+
+/// By the clock of which perf's times are: nobody adjusts it.
+int64_t RawNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ bool GroupReader::TakeFromUsage(const std::vector<NamedEvent>& events, std::span
   bool is_any = false;
   for (const NamedEvent& event : events) {
     const bool is_of_kernel = std::ranges::any_of(event.parts, IsSoftware);
-    if (is_of_kernel && !IsInUsage(event)) return false;
+    if (is_of_kernel && !IsAccountedOfThreads(event)) return false;
     is_any |= is_of_kernel;
   }
   if (!is_any) return false;
@@ -136,6 +146,7 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
                              .page = EventPage(fd),
                              .count = {},
                              .is_of_kind = is_of_kind,
+                             .is_cpu_time = IsCpuTime(part),
                              .of_kind = {}});
   if (is_of_kind && std::ranges::find(events_of_kinds_, event) == events_of_kinds_.end())
     events_of_kinds_.push_back(event);
@@ -193,14 +204,14 @@ bool GroupReader::ReadGroup(Group& group) {
   return true;
 }
 
-/// Direct reads are for threads, where each event has one counter.
+/// Direct reads are for threads, where each event has one counter, on CPUs of one kind.
 void GroupReader::PrepareDirect() {
   std::vector<DirectCounter> direct(is_counted_.size());
   size_t counters = 0;
   for (const Group& group : groups_) {
     for (const Counter& counter : group.counters) {
       direct[counter.event] = DirectCounter(counter.page);
-      counters += group.can_read_pages ? 1 : 0;
+      counters += group.can_read_pages && !counter.is_of_kind ? 1 : 0;
     }
   }
   const bool is_one_each =
@@ -214,34 +225,72 @@ bool GroupReader::ReadsInUserSpace() const {
 }
 
 bool GroupReader::RenewDirect() {
-  return !direct_.empty() && std::ranges::all_of(direct_, [](DirectCounter& counter) { return counter.Renew(); });
+  readable_ = {nullptr, nullptr};
+  if (!std::ranges::all_of(direct_, [](DirectCounter& counter) { return counter.Renew(); })) return false;
+  readable_ = {direct_.data(), direct_.data() + direct_.size()};
+  return !direct_.empty();
 }
 
-bool GroupReader::ReadFully(uint64_t* totals) {
-  in_user_space_ = true;
-  bool is_all = true;
-  for (Group& group : groups_) {
-    if (ReadPages(group)) continue;
-    in_user_space_ = false;
-    is_all &= ReadGroup(group);
-  }
-  for (const size_t event : events_of_kinds_) AddKinds(event);
-  std::fill_n(totals, is_counted_.size(), uint64_t{0});
-  for (const Group& group : groups_) {
-    for (const Counter& counter : group.counters) {
-      totals[counter.event] += static_cast<uint64_t>(counter.count.total());
-      if (!direct_.empty()) direct_[counter.event].SetReading(counter.count);
-    }
-  }
-  if (of_usage_.empty()) return is_all;
-  in_user_space_ = false;
-  const AccountedUse now = UsageOfThread();
+bool GroupReader::GoOn(Group& group, int64_t now_ns, int64_t switches) {
+  constexpr int64_t kMost = 1'000'000;  // ns, within which clocks cannot drift apart by more than a read takes
+  if (group.unit != kKernel || switches != group.switches || now_ns - group.read_ns >= kMost) return false;
+  group.on_cpu_ns = std::max<int64_t>(0, now_ns - group.read_ns);
+  return true;
+}
+
+void GroupReader::AddUsage(const AccountedUse& now, uint64_t* totals) const {
   const AccountedUse grown{.minor_faults = now.minor_faults - usage_before_.minor_faults,
                            .major_faults = now.major_faults - usage_before_.major_faults,
                            .switches = now.switches - usage_before_.switches};
   for (size_t event = 0; event < of_usage_.size(); ++event) {
     if (!of_usage_[event].parts.empty()) totals[event] = static_cast<uint64_t>(AccountedCount(of_usage_[event], grown));
   }
+}
+
+bool GroupReader::Read(uint64_t* totals) {
+  return ReadDirectly(totals) || (RenewDirect() && ReadDirectly(totals)) || ReadFully(totals);
+}
+
+bool GroupReader::ReadDirectly(uint64_t* totals) const {
+  for (const DirectCounter& counter : direct()) {
+    uint64_t value = 0;
+    if (!counter.Read(value)) return false;
+    *totals++ = counter.Total(value);
+  }
+  return !direct().empty();
+}
+
+bool GroupReader::ReadFully(uint64_t* totals) {
+  readable_ = {nullptr, nullptr};
+  const bool has_usage = !of_usage_.empty();
+  // The time comes first: where no switch is seen after it, there was none up to it.
+  const int64_t now_ns = has_usage ? RawNs() : 0;
+  const AccountedUse usage = has_usage ? UsageOfThread() : AccountedUse();
+  in_user_space_ = !has_usage;
+  bool is_all = true;
+  for (Group& group : groups_) {
+    if (ReadPages(group) || (has_usage && GoOn(group, now_ns, usage.switches))) continue;
+    in_user_space_ = false;
+    is_all &= ReadGroup(group);
+    if (!has_usage) continue;
+    // A switch after the usage was read is seen next time, and perf's counts are read again; so they are where an
+    // interrupt came between.
+    constexpr int64_t kUndisturbed = 20'000;  // ns
+    const int64_t end_ns = RawNs();
+    group.read_ns = end_ns - now_ns < kUndisturbed ? end_ns : 0;
+    group.switches = usage.switches;
+    group.on_cpu_ns = 0;
+  }
+  for (const size_t event : events_of_kinds_) AddKinds(event);
+  std::fill_n(totals, is_counted_.size(), uint64_t{0});
+  for (const Group& group : groups_) {
+    for (const Counter& counter : group.counters) {
+      totals[counter.event] += static_cast<uint64_t>(counter.count.total());
+      if (counter.is_cpu_time) totals[counter.event] += static_cast<uint64_t>(group.on_cpu_ns);
+      if (!direct_.empty()) direct_[counter.event].SetReading(counter.count);
+    }
+  }
+  if (has_usage) AddUsage(usage, totals);
   return is_all;
 }
 

@@ -2,6 +2,7 @@
 /// Reads several events of one thread, or of CPUs, at once.
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,25 +29,10 @@ class GroupReader {
               std::span<const Place> places);
   /// @param totals of each event since it was opened, without its scale; never fall. @return false: a counter is not
   /// there any more
-  bool Read(uint64_t* totals) {
-    const auto read = [&] {
-      uint64_t* next = totals;
-      return ReadDirectly([&](uint64_t total) { *next++ = total; });
-    };
-    return read() || (RenewDirect() && read()) || ReadFully(totals);
-  }
-  /// The same without a system call and within some dozen instructions. @param take is called with the total of each
-  /// event in turn  @return false: `take` was not called for all, and Read() is needed
-  template <typename Take>
-  bool ReadDirectly(Take&& take) const {
-    if (direct_.empty()) return false;
-    for (const DirectCounter& counter : direct_) {
-      uint64_t total = 0;
-      if (!counter.Read(total)) return false;
-      take(total);
-    }
-    return true;
-  }
+  bool Read(uint64_t* totals);
+  /// For reads without a system call, of a dozen instructions: a counter for each event in turn, which may be read
+  /// until the next Read(). Empty: a Read() is needed.
+  std::ranges::subrange<const DirectCounter*> direct() const { return readable_; }
   const std::vector<EventNote>& notes() const { return notes_; }
   /// Whether a Read() needs no system call now.
   bool ReadsInUserSpace() const;
@@ -61,7 +47,8 @@ class GroupReader {
     UniqueFd fd;
     EventPage page;
     ScaledCount count;
-    bool is_of_kind = false;  ///< of a thread, on one kind of cores
+    bool is_of_kind = false;   ///< of a thread, on one kind of cores
+    bool is_cpu_time = false;  ///< ns for which the thread was on a CPU
 
     void Take(const ScaledCount::Reading& reading);
     ScaledCount::Reading of_kind;  ///< that AddKinds() adds
@@ -70,14 +57,21 @@ class GroupReader {
     std::string unit;               ///< that counts it; groups are of one unit and one place
     std::vector<Counter> counters;  ///< the first leads it
     bool can_read_pages = true;
+    // Of the kernel's events, where the thread's switches are known:
+    int64_t read_ns = 0;    ///< when perf's counts were read, by RawNs()
+    int64_t switches = 0;   ///< of the thread up to then
+    int64_t on_cpu_ns = 0;  ///< since then
   };
 
-  /// Events that the kernel accounts of the thread anyway, where no other event of the kernel is counted: one call for
-  /// all of them, which costs half of a read of perf's. @return false: perf must count them
+  /// Events that the kernel accounts of the thread anyway, where perf counts no event of the kernel but CPU time and
+  /// migrations: one call for all of them, which costs half of a read of perf's. Where it says that the thread was not
+  /// switched off its CPU since perf's counts were read, these are known, too: it was on that CPU all the time.
+  /// @return false: perf must count them
   bool TakeFromUsage(const std::vector<NamedEvent>& events, std::span<const Place> places);
   /// @param first_group of the place
   Status OpenOne(const HostRoot& host, const PerfOpen& open, size_t event, const NamedEvent& named, const Event& part,
                  const Place& place, size_t first_group);
+  bool ReadDirectly(uint64_t* totals) const;
   bool RenewDirect();
   bool ReadFully(uint64_t* totals);
   void PrepareDirect();
@@ -85,8 +79,13 @@ class GroupReader {
   void AddKinds(size_t event);
   bool ReadPages(Group& group);
   bool ReadGroup(Group& group);
+  /// Goes on from perf's last counts. @return false: they must be read
+  static bool GoOn(Group& group, int64_t now_ns, int64_t switches);
+  void AddUsage(const AccountedUse& now, uint64_t* totals) const;
 
   std::vector<DirectCounter> direct_;  ///< by event; empty: full readings are always needed
+  /// All of them, if they took over what the kernel has written since the last full reading.
+  std::ranges::subrange<const DirectCounter*> readable_{nullptr, nullptr};
   std::vector<Group> groups_;
   std::vector<NamedEvent> of_usage_;  ///< by event; without parts: it is perf's
   AccountedUse usage_before_;

@@ -18,17 +18,16 @@ namespace attune::counter {
 inline void CompilerBarrier() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 /// The counter of this CPU with that number. Needs the kernel's permission, which the page says.
-inline uint64_t ReadCounter(uint32_t number) {
+inline uint64_t ReadCounter(uint64_t number) {
 #if defined(__x86_64__)
   return __rdpmc(static_cast<int>(number));
 #elif defined(__aarch64__)
   // The generic registers 0 to 30 by their selector, and the cycle counter, 31.
   uint64_t value = 0;
-  if (number == 31) {
+  if (number == 31) [[unlikely]] {
     asm volatile("mrs %0, pmccntr_el0" : "=r"(value));
   } else {
-    const uint64_t selector = number;
-    asm volatile("msr pmselr_el0, %1\n\tisb\n\tmrs %0, pmxevcntr_el0" : "=r"(value) : "r"(selector));
+    asm volatile("msr pmselr_el0, %1\n\tisb\n\tmrs %0, pmxevcntr_el0" : "=r"(value) : "r"(number));
   }
   return value;
 #else
@@ -65,27 +64,31 @@ class EventPage {
   perf_event_mmap_page* page_ = nullptr;
 };
 
-/// A counter whose count can be told by its register alone: since its last full reading it was counted all the time.
+/// A counter whose count can be told by its register alone: since its last full reading it was counted all the time,
+/// and the thread's CPUs are of one kind (another kind's may not have that register).
 class DirectCounter {
  public:
   DirectCounter() = default;
   explicit DirectCounter(const EventPage& event) : page_(event.get()) {}
   explicit operator bool() const { return page_ != nullptr; }
 
-  /// @param total as of the last full reading, with what was counted since  @return false: the kernel has written the
-  /// page since Renew(), as it does when the thread comes back to a CPU  @cost 18 instructions
-  bool Read(uint64_t& total) const {
+  /// @param value of the register  @return false: the kernel has written the page since Renew(), as it does when the
+  /// thread comes back to a CPU  @cost 12 instructions
+  bool Read(uint64_t& value) const {
     const volatile perf_event_mmap_page* const page = page_;
-    const uint32_t lock = lock_, number = number_, unused_bits = unused_bits_;
-    const uint64_t base = base_;
-    if (page->lock != lock) return false;
+    const uint32_t lock = lock_;
+    const uint64_t number = number_;
+    value = ReadCounter(number);
     CompilerBarrier();
-    const uint64_t value = ReadCounter(number);
-    CompilerBarrier();
-    if (page->lock != lock) return false;
-    total = base + static_cast<uint64_t>(static_cast<int64_t>(value << unused_bits) >> unused_bits);
-    return true;
+    return page->lock == lock;
   }
+  /// Growth between two values, which is less than half of what the register holds.
+  static uint64_t Growth(uint64_t value, uint64_t before, uint32_t unused_bits) {
+    return Extend(value - before, unused_bits);
+  }
+  /// Total as of the last full reading, with what was counted up to a value that was read since Renew().
+  uint64_t Total(uint64_t value) const { return base_ + Extend(value, unused_bits_); }
+  uint32_t unused_bits() const { return unused_bits_; }
   /// Takes over what the kernel has written. @return false: the counter is not in a register, or was not for some time:
   /// a full reading is needed
   bool Renew();
@@ -94,11 +97,15 @@ class DirectCounter {
  private:
   static constexpr uint32_t kNeverRead = 1;  // the kernel's numbers are even when it does not write
 
+  static uint64_t Extend(uint64_t value, uint32_t unused_bits) {
+    return static_cast<uint64_t>(static_cast<int64_t>(value << unused_bits) >> unused_bits);
+  }
+
   const volatile perf_event_mmap_page* page_ = nullptr;
+  uint64_t number_ = 0;  ///< of the register
   uint32_t lock_ = kNeverRead;
-  uint32_t number_ = 0;       ///< of the register
-  uint64_t base_ = 0;         ///< what the register lacks to the total
   uint32_t unused_bits_ = 0;  ///< of 64 that the register could have
+  uint64_t base_ = 0;         ///< what the register lacks to the total
   uint64_t missing_ = 0;      ///< what the kernel's count lacks to the total
   uint64_t unseen_ns_ = 0;    ///< for which it was not counted until the last full reading
 };

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -185,6 +187,83 @@ TEST(CountersLibraryUsage, CountsWhatTheKernelAccountsOfTheThread) {
   EXPECT_GE(counted.counts[0], 300);
   EXPECT_LT(counted.counts[0], 600) << "of this thread alone";
   EXPECT_GE(counted.counts[1], 20);
+}
+
+/// CPU time goes on by the clock while the thread is not switched off its CPU; perf's own count is the truth.
+TEST(CountersLibraryUsage, CpuTimeIsPerfsWhateverTheThreadDoes) {
+  if (IsRefused(PERF_COUNT_SW_TASK_CLOCK, true)) GTEST_SKIP() << "the kernel refuses events of perf";
+  const Counters counters = Open("task-clock,page-faults");
+  ASSERT_NE(counters, nullptr) << attune_counters_error();
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  const int perf = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
+  ASSERT_GE(perf, 0);
+  const auto of_perf = [perf] {
+    uint64_t ns = 0;
+    EXPECT_EQ(read(perf, &ns, sizeof ns), static_cast<ssize_t>(sizeof ns));
+    return static_cast<double>(ns);
+  };
+  struct Reading {
+    double before, library, after;
+  };
+  const auto read_all = [&] {
+    std::array<double, ATTUNE_COUNTERS_MAX> counts{};
+    const double before = of_perf();
+    EXPECT_EQ(attune_counters_read(counters.get(), counts.data()), 0);
+    return Reading{.before = before, .library = counts[0], .after = of_perf()};
+  };
+  std::atomic<bool> is_over{false};
+  std::thread rival([&] {
+    while (!is_over.load()) sched_yield();
+  });
+  const Reading first = read_all();
+  double last = first.library;
+  constexpr double kOff = 50'000;  // ns: an undisturbed read, twice
+  for (int i = 0; i < 3000; ++i) {
+    switch (i % 5) {
+      case 0: usleep(50); break;
+      case 1: sched_yield(); break;
+      case 2: TouchPages(20); break;
+      case 3: ComputeForMs(i % 3); break;
+      default: break;  // at once
+    }
+    const Reading now = read_all();
+    ASSERT_GE(now.library, last) << "at " << i;
+    ASSERT_GE(now.library - first.library, now.before - first.after - kOff) << "at " << i;
+    ASSERT_LE(now.library - first.library, now.after - first.before + kOff) << "at " << i;
+    last = now.library;
+  }
+  is_over = true;
+  rival.join();
+  close(perf);
+}
+
+TEST(CountersLibraryUsage, MigrationsAreCounted) {
+  if (IsRefused(PERF_COUNT_SW_CPU_MIGRATIONS, true)) GTEST_SKIP() << "the kernel refuses events of perf";
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "one CPU";
+  std::thread([&allowed] {
+    const Counters counters = Open("cpu-migrations,context-switches");
+    ASSERT_NE(counters, nullptr) << attune_counters_error();
+    constexpr int kRounds = 50;
+    for (int round = 0; round < kRounds; ++round) {
+      for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &allowed)) continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      }
+    }
+    std::array<double, ATTUNE_COUNTERS_MAX> counts{};
+    ASSERT_EQ(attune_counters_read(counters.get(), counts.data()), 0);
+    const int moves = kRounds * CPU_COUNT(&allowed);
+    EXPECT_GE(counts[0], moves - 1);
+    EXPECT_LE(counts[0], moves);
+  }).join();
 }
 
 TEST(CountersLibraryMetrics, AreComputedOfTheSums) {
