@@ -52,12 +52,12 @@ set_defaults() {
   fi
   default kernel "linux-image-cloud-$arch" && default small 0
   local name
-  [[ ${option[small]} =~ ^[0-9]+$ ]] || fail 2 "--small takes a number, not '${option[small]}'"
-  ((option[small] < option[cpus])) || fail 2 "of ${option[cpus]} CPUs not all can be small cores"
-  [[ $arch == arm64 || ${option[small]} == 0 ]] || fail 2 "--small is for arm64"
   for name in cpus nodes memory seconds; do
     [[ ${option[$name]} =~ ^[1-9][0-9]*$ ]] || fail 2 "--$name takes a number, not '${option[$name]}'"
   done
+  [[ ${option[small]} =~ ^[0-9]+$ ]] || fail 2 "--small takes a number, not '${option[small]}'"
+  ((option[small] < option[cpus])) || fail 2 "of ${option[cpus]} CPUs not all can be small cores"
+  [[ $arch == arm64 || ${option[small]} == 0 ]] || fail 2 "--small is for arm64"
   ((option[cpus] >= option[nodes])) || fail 2 "a node without a CPU: give --cpus ${option[nodes]}"
 }
 

@@ -20,7 +20,11 @@
 /// of events with its metrics is "@NAME" (`attune list groups`).
 ///
 /// **Threads.** What attune_counters_open() or attune_counters_clone() returns belongs to the thread that called it:
-/// all else must be called by that thread, but for attune_counters_clone() and attune_counters_total().
+/// all else must be called by that thread, but for attune_counters_clone() and attune_counters_total(). A thread ends its
+/// regions and closes its counters before it ends: regions that are open then are not in the sums.
+///
+/// **fork().** Counters are of the process that opened them. In its child begin, end and read fail (-1), sums are those
+/// up to the fork; attune_counters_clone() makes counters of the child's own.
 ///
 /// **Cost.** Descriptors are opened by open and clone alone. begin and end read all events at once: by a read() for
 /// each PMU, or without a system call where the kernel permits that (x86: /sys/bus/event_source/devices/cpu/rdpmc;

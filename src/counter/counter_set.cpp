@@ -9,18 +9,17 @@
 namespace attune::counter {
 namespace {
 
-/// Events of which a program's own part has none.
-bool HappensInKernel(const Event& event) {
-  return IsSoftware(event) &&
-         (event.config == PERF_COUNT_SW_CONTEXT_SWITCHES || event.config == PERF_COUNT_SW_CPU_MIGRATIONS);
-}
-
 /// @return false: a CPU that went offline has nothing to read
 bool ReadOne(const UniqueFd& fd, ScaledCount::Reading& reading) {
   return ::read(fd.get(), &reading, sizeof reading) == static_cast<ssize_t>(sizeof reading);
 }
 
 }  // namespace
+
+bool HappensInKernel(const Event& event) {
+  return IsSoftware(event) &&
+         (event.config == PERF_COUNT_SW_CONTEXT_SWITCHES || event.config == PERF_COUNT_SW_CPU_MIGRATIONS);
+}
 
 std::vector<EventCount> GrowthOf(const std::vector<EventCount>& now, const std::vector<EventCount>& before) {
   std::vector<EventCount> grown = now;
@@ -78,7 +77,7 @@ Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu
   }
   if (fd >= 0 && attributes.exclude_kernel && what.in_kernel && HappensInKernel(what)) {
     UniqueFd(fd).reset();
-    Note(event, "it happens in the kernel, which may not be counted here");
+    Note(event, std::string(kNotInKernel));
     return {};
   }
   if (fd >= 0) {

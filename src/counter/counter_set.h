@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/cpu_set.h"
@@ -42,6 +43,10 @@ struct EventNote {
   std::string event;
   std::string why;
 };
+
+/// Whether a program's own part has none of it; why it is not counted where the kernel's part may not be.
+bool HappensInKernel(const Event& event);
+inline constexpr std::string_view kNotInKernel = "it happens in the kernel, which may not be counted here";
 
 /// @thread one at a time
 class CounterSet {

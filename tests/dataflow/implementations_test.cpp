@@ -46,6 +46,17 @@ struct Several {
   }
 };
 
+TEST(Implementations, EachCapabilityHasItsRow) {
+  for (const CapabilityInfo& each : kCapabilities) {
+    EXPECT_EQ(CapabilityName(each.capability), each.name);
+    ASSERT_NE(FindCapability(each.name), nullptr);
+    EXPECT_EQ(FindCapability(each.name)->capability, each.capability);
+  }
+  EXPECT_EQ(FindCapability("avx3"), nullptr);
+  EXPECT_TRUE(HasCapability(Capability::kCpu));
+}
+
+#if defined(__x86_64__)
 std::vector<std::string> ChosenFor(const Graph& graph, const std::string& wanted, bool (*has)(Capability),
                                    std::string* problem = nullptr) {
   std::vector<detail::Chosen> chosen;
@@ -64,17 +75,6 @@ bool HasAll(Capability) { return true; }
 bool HasAvx2(Capability capability) { return capability != Capability::kAvx512; }
 bool HasNothing(Capability capability) { return capability == Capability::kCpu; }
 
-TEST(Implementations, EachCapabilityHasItsRow) {
-  for (const CapabilityInfo& each : kCapabilities) {
-    EXPECT_EQ(CapabilityName(each.capability), each.name);
-    ASSERT_NE(FindCapability(each.name), nullptr);
-    EXPECT_EQ(FindCapability(each.name)->capability, each.capability);
-  }
-  EXPECT_EQ(FindCapability("avx3"), nullptr);
-  EXPECT_TRUE(HasCapability(Capability::kCpu));
-}
-
-#if defined(__x86_64__)
 TEST(Implementations, TheMostCapableOneThatTheMachineCanRun) {
   const Several it;
   EXPECT_THAT(ChosenFor(it.graph, "", HasAll), ElementsAre("cpu", "avx512", "avx2"));

@@ -3,6 +3,7 @@
 #include "attune/counters.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,12 @@ struct Region {
   std::array<std::atomic<uint64_t>, ATTUNE_COUNTERS_MAX> sums{};
 };
 
+/// Taken by all that threads share: one lock, so that a fork() can hold it.
+Mutex& SharedLock() {
+  static Mutex& lock = *new Mutex;  // threads may end after exit() began
+  return lock;
+}
+
 /// Events, regions and sums that clones have in common.
 struct Setup {
   std::vector<NamedEvent> events;
@@ -58,10 +66,8 @@ struct Setup {
   std::vector<NamedEvent> columns;  ///< events, then metrics
   std::vector<GroupReader::Place> places;
   std::string why;
-  Mutex lock;
-  std::vector<attune_counters*> living ATTUNE_GUARDED_BY(lock);
   /// Sums of counters that were closed, by region.
-  std::array<attune_counted, ATTUNE_COUNTERS_REGIONS> closed ATTUNE_GUARDED_BY(lock){};
+  std::array<attune_counted, ATTUNE_COUNTERS_REGIONS> closed ATTUNE_GUARDED_BY(SharedLock()){};
   std::array<Region, ATTUNE_COUNTERS_REGIONS> regions;
   std::atomic<int> region_count{0};
 
@@ -117,10 +123,36 @@ struct attune_counters {
   std::vector<attune_count_sample> samples;  ///< a ring
   size_t first_sample = 0, sample_count = 0;
   uint64_t lost_samples = 0;
+  bool is_of_parent = false;  ///< this process is a child of the one that opened them
 };
 
 namespace attune::counter {
 namespace {
+
+/// All counters that are open.
+std::vector<attune_counters*>& Living() ATTUNE_REQUIRES(SharedLock()) {
+  static std::vector<attune_counters*>& living = *new std::vector<attune_counters*>;
+  return living;
+}
+
+thread_local std::optional<MutexLock> held_for_fork;
+
+/// Counters are of the process that opened them: the kernel does not give their pages to its child, and their events
+/// are the parent's thread's. Called with SharedLock() held by the thread that forks.
+void LeaveToParent() ATTUNE_NO_THREAD_SAFETY_ANALYSIS {
+  for (attune_counters* counters : Living()) {
+    counters->is_of_parent = true;
+    counters->fast_regions = 0;
+    counters->top = counters->bottom = counters->open.data();
+    counters->reader.LeaveToParent();
+  }
+  held_for_fork.reset();
+}
+
+void FollowForks() {
+  [[maybe_unused]] static const int once =
+      ::pthread_atfork([] { held_for_fork.emplace(SharedLock()); }, [] { held_for_fork.reset(); }, &LeaveToParent);
+}
 
 uint64_t NowNs() { return static_cast<uint64_t>(MonotonicNs()); }
 
@@ -169,8 +201,9 @@ attune_counters* OpenChecked(const std::shared_ptr<Setup>& setup) {
   counters->has_metrics = setup->columns.size() > setup->Events();
   for (const NamedEvent& event : setup->events) counters->scales.push_back(event.scale);
   for (size_t i = 0; i < setup->events.size(); ++i) counters->is_counted.push_back(counters->reader.IsCounted(i));
-  const MutexLock guard(setup->lock);
-  setup->living.push_back(counters.get());
+  FollowForks();
+  const MutexLock guard(SharedLock());
+  Living().push_back(counters.get());
   return counters.release();
 }
 
@@ -245,7 +278,10 @@ bool ReadTotals(attune_counters& counters, Totals& totals) {
   return is_read;
 }
 
+int FailOfParent() { return Fail("counters are of the process that opened them: a child needs its own (clone)"); }
+
 [[gnu::noinline]] int BeginSlowly(attune_counters& counters, int region) {
+  if (counters.is_of_parent) return FailOfParent();
   Region* const of = RegionOf(counters, region);
   if (of == nullptr) return -1;
   if (counters.top == counters.end) return Fail("too many regions are in one another");
@@ -259,6 +295,7 @@ bool ReadTotals(attune_counters& counters, Totals& totals) {
 }
 
 [[gnu::noinline]] int ReadSlowly(attune_counters& counters, double* counts) {
+  if (counters.is_of_parent) return FailOfParent();
   const Setup& setup = *counters.setup;
   Totals totals;
   if (!ReadTotals(counters, totals)) return Fail("a counter is gone: its CPU is offline");
@@ -274,6 +311,7 @@ bool ReadTotals(attune_counters& counters, Totals& totals) {
 /// @param added sums of the region to which this end was added already
 [[gnu::noinline]] int EndSlowly(attune_counters& counters, size_t added) {
   const uint64_t end = counters.clock.Now();
+  if (counters.is_of_parent) return FailOfParent();
   if (counters.top == counters.open.data()) return Fail("no region began");
   const bool is_marked = attune_on() && counters.bottom == counters.top;
   Totals totals;
@@ -305,9 +343,11 @@ attune_counted TotalOf(const attune_counters& counters, size_t region) {
   Setup& setup = *counters.setup;
   attune_counted total{};
   {
-    const attune::MutexLock guard(setup.lock);
+    const attune::MutexLock guard(SharedLock());
     total = setup.closed[region];
-    for (const attune_counters* living : setup.living) AddSums(*living, region, total);
+    for (const attune_counters* living : Living()) {
+      if (living->setup.get() == &setup) AddSums(*living, region, total);
+    }
   }
   setup.Complete(total, counters.is_counted);
   return total;
@@ -351,9 +391,9 @@ void attune_counters_close(attune_counters* counters) {
   if (counters == nullptr) return;
   Setup& setup = *counters->setup;
   {
-    const attune::MutexLock guard(setup.lock);
+    const attune::MutexLock guard(SharedLock());
     for (size_t i = 0; i < setup.closed.size(); ++i) AddSums(*counters, i, setup.closed[i]);
-    std::erase(setup.living, counters);
+    std::erase(Living(), counters);
   }
   delete counters;
 }
@@ -390,7 +430,7 @@ int attune_counters_read(attune_counters* counters, double* counts) {
 
 int attune_counters_region(attune_counters* counters, const char* name) {
   Setup& setup = *counters->setup;
-  const attune::MutexLock guard(setup.lock);
+  const attune::MutexLock guard(SharedLock());
   const int count = setup.region_count.load(std::memory_order_relaxed);
   for (int i = 0; i < count; ++i) {
     if (setup.regions[static_cast<size_t>(i)].name == name) return i;
@@ -490,15 +530,14 @@ int attune_counters_keep_samples(attune_counters* counters, size_t samples) {
 int attune_counters_sample(attune_counters* counters, int64_t tag) {
   const size_t room = counters->samples.size();
   if (room == 0) return Fail("no room for samples: attune_counters_keep_samples()");
+  attune_count_sample now{.t_ns = NowNs(), .tag = tag, .counts = {}};
+  if (attune_counters_read(counters, now.counts) != 0) return -1;
   if (counters->sample_count == room) {
     counters->first_sample = (counters->first_sample + 1) % room;
     --counters->sample_count;
     ++counters->lost_samples;
   }
-  attune_count_sample& sample = counters->samples[(counters->first_sample + counters->sample_count) % room];
-  sample.t_ns = NowNs();
-  sample.tag = tag;
-  if (attune_counters_read(counters, sample.counts) != 0) return -1;
+  counters->samples[(counters->first_sample + counters->sample_count) % room] = now;
   ++counters->sample_count;
   return 0;
 }

@@ -98,11 +98,23 @@ Status GroupReader::Open(const HostRoot& host, const PerfOpen& open, const std::
   return Error{Errc::kUnavailable, fmt::format("{}: {}", notes_.front().event, notes_.front().why), ""};
 }
 
+void GroupReader::LeaveToParent() {
+  readable_ = {nullptr, nullptr};
+  direct_.clear();
+  for (Group& group : groups_) {
+    for (Counter& counter : group.counters) counter.page.Forget();
+  }
+}
+
 GroupReader::Group& GroupReader::GroupOf(const std::string& unit, size_t first_group) {
   for (size_t i = groups_.size(); i-- > first_group;) {
     if (groups_[i].unit == unit) return groups_[i];
   }
   return groups_.emplace_back(Group{.unit = unit, .counters = {}});
+}
+
+void GroupReader::Note(const std::string& event, std::string_view why) {
+  if (std::ranges::find(notes_, event, &EventNote::event) == notes_.end()) notes_.push_back({event, std::string(why)});
 }
 
 Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t event, const NamedEvent& named,
@@ -133,11 +145,15 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
     group = &groups_.emplace_back(Group{.unit = unit, .counters = {}});
     fd = try_open(-1);
   }
+  if (fd >= 0 && attributes.exclude_kernel && part.in_kernel && HappensInKernel(part)) {
+    UniqueFd(fd).reset();
+    Note(named.name, kNotInKernel);
+    return {};
+  }
   if (fd < 0) {
     const Error error = PerfError(host, named.name, -fd);
     if (fd == -EMFILE || fd == -ENFILE || (error.code == Errc::kPermission && place.pid < 0)) return error;
-    if (std::ranges::find(notes_, named.name, &EventNote::event) == notes_.end())
-      notes_.push_back({named.name, error.hint.empty() ? error.message : error.hint});
+    Note(named.name, error.hint.empty() ? error.message : error.hint);
     return {};
   }
   const bool is_of_kind = place.cpu < 0 && !part.cpus.empty();

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -33,6 +34,8 @@ class GroupReader {
   /// For reads without a system call, of a dozen instructions: a counter for each event in turn, which may be read
   /// until the next Read(). Empty: a Read() is needed.
   std::ranges::subrange<const DirectCounter*> direct() const { return readable_; }
+  /// In a child process: the kernel has not given it the pages. @cost no allocation
+  void LeaveToParent();
   const std::vector<EventNote>& notes() const { return notes_; }
   /// Whether a Read() needs no system call now.
   bool ReadsInUserSpace() const;
@@ -71,6 +74,7 @@ class GroupReader {
   /// @param first_group of the place
   Status OpenOne(const HostRoot& host, const PerfOpen& open, size_t event, const NamedEvent& named, const Event& part,
                  const Place& place, size_t first_group);
+  void Note(const std::string& event, std::string_view why);
   bool ReadDirectly(uint64_t* totals) const;
   bool RenewDirect();
   bool ReadFully(uint64_t* totals);

@@ -59,6 +59,8 @@ class EventPage {
   /// @return false: it cannot be read so now
   bool Read(ScaledCount::Reading& reading) const;
   const volatile perf_event_mmap_page* get() const { return page_; }
+  /// In a child process, which has no such page: another one may lie there.
+  void Forget() { page_ = nullptr; }
 
  private:
   perf_event_mmap_page* page_ = nullptr;

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -155,6 +157,59 @@ TEST_F(CountersLibrary, OfSamplesTheNewestAreKept) {
     EXPECT_GT(samples[i].t_ns, samples[i - 1].t_ns);
     EXPECT_GE(samples[i].counts[0], samples[i - 1].counts[0] + 10);
   }
+}
+
+/// @return exit code of a child process that runs it; -1: a signal ended it
+int InChild(const std::function<int()>& run) {
+  const pid_t child = fork();
+  if (child == 0) _exit(run());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The kernel does not give a child the pages of its parent's events.
+TEST_F(CountersLibrary, InAChildProcessTheyFailAndCloneCounts) {
+  attune_counters* const counters = counters_.get();
+  const int region = attune_counters_region(counters, "work");
+  ASSERT_EQ(attune_counters_begin(counters, region), 0);
+  EXPECT_EQ(InChild([&] {
+              std::array<double, ATTUNE_COUNTERS_MAX> counts{};
+              if (attune_counters_end(counters) != -1) return 1;
+              if (attune_counters_begin(counters, region) != -1) return 2;
+              if (attune_counters_read(counters, counts.data()) != -1) return 3;
+              if (std::string(attune_counters_error()).find("child") == std::string::npos) return 4;
+              attune_counters* own = attune_counters_clone(counters);
+              if (own == nullptr) return 5;
+              attune_counters_begin(own, region);
+              TouchPages(200);
+              attune_counters_end(own);
+              attune_counted counted{};
+              if (attune_counters_result(own, region, &counted) != 0) return 6;
+              attune_counters_close(own);
+              return counted.calls == 1 && counted.counts[0] >= 200 && counted.counts[0] < 400 ? 0 : 7;
+            }),
+            0);
+  EXPECT_EQ(attune_counters_end(counters), 0) << "the parent goes on";
+  EXPECT_EQ(Result(region).calls, 1u);
+}
+
+TEST_F(CountersLibrary, InAChildProcessClosingThemLeavesItsMemory) {
+  EXPECT_EQ(InChild([&] {
+              // What is mapped now may lie where the parent's pages were.
+              constexpr size_t kPages = 512;
+              const auto page = static_cast<size_t>(getpagesize());
+              std::array<volatile char*, kPages> pages{};
+              for (volatile char*& each : pages) {
+                each = static_cast<volatile char*>(
+                    mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+                *each = 1;
+              }
+              attune_counters_close(counters_.release());
+              for (volatile char* each : pages) *each = 2;
+              return 0;
+            }),
+            0);
 }
 
 TEST_F(CountersLibrary, MisuseIsAnErrorAndNothingElse) {
