@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "counter/slots.h"
+
 namespace attune::counter {
 namespace {
 
@@ -42,10 +44,24 @@ Result<CounterSet> CounterSet::Open(const HostRoot& host, const PerfOpen& open, 
 }
 
 Status CounterSet::Add(const Counted& of) {
-  for (size_t event = 0; event < events_.size(); ++event) {
-    for (size_t part = 0; part < events_[event].parts.size(); ++part) ATTUNE_CHECK_OK(AddPart(event, part, of));
+  first_of_add_ = counters_.size();
+  for (const bool needs_slots : {false, true}) {
+    for (size_t event = 0; event < events_.size(); ++event) {
+      if (std::ranges::any_of(events_[event].parts, NeedsSlots) != needs_slots) continue;
+      for (size_t part = 0; part < events_[event].parts.size(); ++part) ATTUNE_CHECK_OK(AddPart(event, part, of));
+    }
   }
   return {};
+}
+
+/// @return descriptor of the leader of its group; -1: it needs none, or there is none
+int CounterSet::LeaderOf(const Event& event, int cpu) const {
+  if (!NeedsSlots(event)) return -1;
+  for (size_t i = first_of_add_; i < counters_.size(); ++i) {
+    const Event& other = events_[counters_[i].event].parts[counters_[i].part];
+    if (counters_[i].cpu == cpu && IsSlots(other) && other.device == event.device) return counters_[i].fd.get();
+  }
+  return -1;
 }
 
 Status CounterSet::AddPart(size_t event, size_t part, const Counted& of) {
@@ -65,7 +81,7 @@ Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu
   attributes.inherit = of.with_children;
   attributes.disabled = attributes.enable_on_exec = of.from_exec;
   if (is_user_only_) attributes.exclude_kernel = attributes.exclude_hv = 1;
-  const PerfTarget target{.pid = of.pid, .cpu = cpu, .cgroup = of.cgroup_fd};
+  const PerfTarget target{.pid = of.pid, .cpu = cpu, .group = LeaderOf(what, cpu), .cgroup = of.cgroup_fd};
   int fd = open_(attributes, target);
   if ((fd == -EACCES || fd == -EPERM) && !attributes.exclude_kernel && of.pid >= 0) {
     attributes.exclude_kernel = attributes.exclude_hv = 1;
@@ -81,13 +97,19 @@ Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu
     return {};
   }
   if (fd >= 0) {
-    counters_.push_back(
-        {.event = event, .part = part, .fd = UniqueFd(fd), .count = {}, .is_of_kind = cpu < 0 && !what.cpus.empty()});
+    counters_.push_back({.event = event,
+                         .part = part,
+                         .cpu = cpu,
+                         .fd = UniqueFd(fd),
+                         .count = {},
+                         .is_of_kind = cpu < 0 && !what.cpus.empty()});
     return {};
   }
   const Error error = PerfError(host_, events_[event].name, -fd);
   if (error.code == Errc::kPermission || fd == -EMFILE || fd == -ENFILE || fd == -ESRCH) return error;
-  Note(event, error.hint.empty() ? error.message : error.hint);
+  Note(event, NeedsSlots(what) && target.group < 0 ? std::string(kWithoutSlots)
+              : error.hint.empty()                 ? error.message
+                                                   : error.hint);
   return {};
 }
 

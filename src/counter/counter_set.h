@@ -70,6 +70,7 @@ class CounterSet {
   struct Counter {
     size_t event = 0;
     size_t part = 0;
+    int cpu = -1;
     UniqueFd fd;
     ScaledCount count;
     bool is_of_kind = false;  ///< of a thread, on one kind of cores
@@ -78,6 +79,7 @@ class CounterSet {
       : host_(host), open_(std::move(open)), events_(std::move(events)) {}
   Status AddPart(size_t event, size_t part, const Counted& of);
   Status OpenOne(size_t event, size_t part, const Counted& of, int cpu);
+  int LeaderOf(const Event& event, int cpu) const;
   void Note(size_t event, const std::string& why);
   static void ReadKinds(std::span<Counter> kinds);
 
@@ -85,6 +87,7 @@ class CounterSet {
   PerfOpen open_;
   std::vector<NamedEvent> events_;
   std::vector<Counter> counters_;
+  size_t first_of_add_ = 0;  ///< of the counters
   std::vector<EventNote> notes_;
   bool is_user_only_ = false;
 };

@@ -10,7 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "counter/library/group_reader.h"
 #include "counter/process_accounting.h"
 #include "fake_host.h"
 #include "waiting_child.h"
@@ -65,6 +71,55 @@ TEST(CounterSet, CountsTheProgramAloneWhereTheKernelMayNotBeCounted) {
   EXPECT_THAT(set->notes()[0].why, HasSubstr("perf_event_paranoid"));
   EXPECT_EQ(set->notes()[1].event, "context-switches") << "which happen in the kernel";
   EXPECT_FALSE(set->Counts()[1].is_known);
+}
+
+NamedEvent OfCores(std::string name, uint64_t config) {
+  return {.name = std::move(name),
+          .parts = {Event{.type = PERF_TYPE_RAW, .config = config, .device = "cpu", .cpus = {}}}};
+}
+
+/// The kernel's rule of Intel's top-down metrics.
+struct KernelWithSlots {
+  std::map<int, uint64_t> configs;  ///< by descriptor
+
+  int operator()(const perf_event_attr& attributes, const PerfTarget& target) {
+    const bool is_metric = attributes.config >= 0x8000;
+    if (is_metric && (target.group < 0 || configs[target.group] != 0x400)) return -EINVAL;
+    const int fd = dup(0);
+    configs[fd] = attributes.config;
+    return fd;
+  }
+};
+
+TEST(CounterSet, TopDownMetricsAreInTheGroupOfSlots) {
+  KernelWithSlots kernel;
+  const std::vector<NamedEvent> events{OfCores("topdown-be-bound", 0x8300), OfCores("r1c2", 0x1c2),
+                                       OfCores("slots", 0x400), OfCores("topdown-retiring", 0x8000)};
+  auto set = CounterSet::Open(HostRoot(), std::ref(kernel), events, {.cpus = CpuSet(std::vector<CpuId>{0, 1})});
+  ASSERT_TRUE(set.ok());
+  EXPECT_THAT(set->notes(), SizeIs(0));
+  EXPECT_THAT(kernel.configs, SizeIs(8)) << "four events on two CPUs";
+}
+
+TEST(CounterSet, TopDownMetricsWithoutSlotsAreNoted) {
+  KernelWithSlots kernel;
+  const std::vector<NamedEvent> events{OfCores("topdown-be-bound", 0x8300), OfCores("r1c2", 0x1c2)};
+  const auto set = CounterSet::Open(HostRoot(), std::ref(kernel), events, {.pid = 1, .cpus = {}});
+  ASSERT_TRUE(set.ok());
+  ASSERT_THAT(set->notes(), SizeIs(1));
+  EXPECT_EQ(set->notes()[0].event, "topdown-be-bound");
+  EXPECT_THAT(set->notes()[0].why, HasSubstr("'slots'"));
+}
+
+TEST(GroupReader, TopDownMetricsAreInTheGroupOfSlots) {
+  KernelWithSlots kernel;
+  const std::vector<NamedEvent> events{OfCores("topdown-be-bound", 0x8300), OfCores("r1c2", 0x1c2),
+                                       OfCores("slots", 0x400), OfCores("topdown-retiring", 0x8000)};
+  GroupReader reader;
+  const std::vector<GroupReader::Place> places{{}};
+  ASSERT_TRUE(reader.Open(HostRoot(), std::ref(kernel), events, places).ok());
+  EXPECT_THAT(reader.notes(), SizeIs(0));
+  EXPECT_TRUE(reader.direct().empty());
 }
 
 TEST(CounterSet, AnEventThatCannotBeCountedIsNoted) {

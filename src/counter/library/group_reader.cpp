@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 #include <utility>
+
+#include "counter/slots.h"
 
 namespace attune::counter {
 namespace {
@@ -52,6 +55,19 @@ int64_t RawNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+/// Top-down metrics stand behind the event that leads their group, before what would fill it.
+std::vector<size_t> ByPlaceInGroup(const std::vector<NamedEvent>& events) {
+  std::vector<size_t> order(events.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto rank = [&events](size_t event) {
+    const std::vector<Event>& parts = events[event].parts;
+    if (std::ranges::any_of(parts, IsSlots)) return 0;
+    return std::ranges::any_of(parts, NeedsSlots) ? 1 : 2;
+  };
+  std::ranges::stable_sort(order, {}, rank);
+  return order;
+}
+
 }  // namespace
 
 bool GroupReader::TakeFromUsage(const std::vector<NamedEvent>& events, std::span<const Place> places) {
@@ -79,7 +95,7 @@ Status GroupReader::Open(const HostRoot& host, const PerfOpen& open, const std::
   const bool has_usage = TakeFromUsage(events, places);
   for (const Place& place : places) {
     const size_t first_group = groups_.size();
-    for (size_t event = 0; event < events.size(); ++event) {
+    for (const size_t event : ByPlaceInGroup(events)) {
       if (has_usage && is_counted_[event]) continue;
       for (const Event& part : events[event].parts)
         ATTUNE_CHECK_OK(OpenOne(host, open, event, events[event], part, place, first_group));
@@ -153,7 +169,7 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
   if (fd < 0) {
     const Error error = PerfError(host, named.name, -fd);
     if (fd == -EMFILE || fd == -ENFILE || (error.code == Errc::kPermission && place.pid < 0)) return error;
-    Note(named.name, error.hint.empty() ? error.message : error.hint);
+    Note(named.name, NeedsSlots(part) ? kWithoutSlots : error.hint.empty() ? error.message : error.hint);
     return {};
   }
   const bool is_of_kind = place.cpu < 0 && !part.cpus.empty();
@@ -166,7 +182,8 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
                              .of_kind = {}});
   if (is_of_kind && std::ranges::find(events_of_kinds_, event) == events_of_kinds_.end())
     events_of_kinds_.push_back(event);
-  group->can_read_pages &= place.cpu < 0;
+  // The register of the metrics holds all of them at once.
+  group->can_read_pages &= place.cpu < 0 && !NeedsSlots(part);
   is_counted_[event] = true;
   return {};
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "counter/slots.h"
+
 namespace attune::session {
 
 using counter::EventCount;
@@ -32,14 +34,7 @@ Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, con
                                                        std::vector<NamedEvent> events, const CpuSet& online,
                                                        unsigned tells) {
   std::unique_ptr<BpfThreads> threads(new BpfThreads(host, open, std::move(events)));
-  std::vector<kernel::ThreadCountsBpf::OnCpus> counters;
-  for (const NamedEvent& event : threads->events_) {
-    if (counter::IsAccountedOfThreads(event)) continue;
-    for (const counter::Event& part : event.parts) {
-      ATTUNE_TRY(counters.emplace_back(), threads->OpenPart(event, part, online));
-      threads->is_counted_.push_back(!counters.back().empty());
-    }
-  }
+  ATTUNE_TRY(const std::vector<kernel::ThreadCountsBpf::OnCpus> counters, threads->OpenAll(online));
   if (counters.size() > kernel::ThreadCountsBpf::kMaxCounters)
     return Error{Errc::kInvalidArgument,
                  fmt::format("{} events are too many to be counted for each thread", counters.size()),
@@ -49,18 +44,43 @@ Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, con
   return threads;
 }
 
+/// In the order of events and parts; leaders of groups are opened first.
+Result<std::vector<kernel::ThreadCountsBpf::OnCpus>> BpfThreads::OpenAll(const CpuSet& online) {
+  std::vector<std::pair<const NamedEvent*, const counter::Event*>> parts;
+  for (const NamedEvent& event : events_) {
+    if (counter::IsAccountedOfThreads(event)) continue;
+    for (const counter::Event& part : event.parts) parts.emplace_back(&event, &part);
+  }
+  std::vector<kernel::ThreadCountsBpf::OnCpus> counters(parts.size());
+  kernel::ThreadCountsBpf::OnCpus slots;
+  for (const bool needs_slots : {false, true}) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto& [event, part] = parts[i];
+      if (counter::NeedsSlots(*part) != needs_slots) continue;
+      ATTUNE_TRY(counters[i], OpenPart(*event, *part, online, needs_slots ? slots : kernel::ThreadCountsBpf::OnCpus()));
+      if (counter::IsSlots(*part)) slots = counters[i];
+    }
+  }
+  for (const auto& on_cpus : counters) is_counted_.push_back(!on_cpus.empty());
+  return counters;
+}
+
 Result<kernel::ThreadCountsBpf::OnCpus> BpfThreads::OpenPart(const NamedEvent& event, const counter::Event& part,
-                                                             const CpuSet& online) {
+                                                             const CpuSet& online,
+                                                             const kernel::ThreadCountsBpf::OnCpus& leaders) {
   perf_event_attr attributes = part.Attributes();
   attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   kernel::ThreadCountsBpf::OnCpus on_cpus;
   for (const CpuId cpu : online) {
     if (!part.cpus.empty() && !part.cpus.Contains(cpu)) continue;
-    const int fd = open_(attributes, {.pid = -1, .cpu = static_cast<int>(cpu)});
+    const int leader = static_cast<size_t>(cpu) < leaders.size() ? leaders[static_cast<size_t>(cpu)] : -1;
+    const int fd = open_(attributes, {.pid = -1, .cpu = static_cast<int>(cpu), .group = leader});
     if (fd < 0) {
       Error error = counter::PerfError(host_, event.name, -fd);
       if (error.code == Errc::kPermission) return error;
-      notes_.push_back({event.name, error.hint.empty() ? error.message : error.hint});
+      notes_.push_back({event.name, counter::NeedsSlots(part) && leader < 0 ? std::string(counter::kWithoutSlots)
+                                    : error.hint.empty()                    ? error.message
+                                                                            : error.hint});
       return kernel::ThreadCountsBpf::OnCpus();
     }
     fds_.emplace_back(fd);

@@ -37,7 +37,9 @@ class BpfThreads final : public counter::ThreadCounting {
       : host_(host), open_(std::move(open)), events_(std::move(events)) {}
   /// Opens a part of an event on each CPU that it can be counted on. @return empty: it cannot be counted, and a note
   Result<kernel::ThreadCountsBpf::OnCpus> OpenPart(const counter::NamedEvent& event, const counter::Event& part,
-                                                   const CpuSet& online);
+                                                   const CpuSet& online,
+                                                   const kernel::ThreadCountsBpf::OnCpus& leaders);
+  Result<std::vector<kernel::ThreadCountsBpf::OnCpus>> OpenAll(const CpuSet& online);
   /// Opens the events with a period, of a process or of one thread, and of what it starts.
   Status Sample(pid_t tid, bool from_exec);
   counter::ThreadCounts Named(const thread_row& row) const;
