@@ -19,13 +19,18 @@ PerfOpen KernelPerfOpen() {
 
 Error PerfError(const HostRoot& host, std::string_view what, int error_number) {
   Error error = ErrnoError(fmt::format("perf_event_open: {}", what), error_number);
-  if (error.code == Errc::kPermission) {
+  if (error.code == Errc::kPermission && ::geteuid() == 0) {
+    error.hint =
+        "root may count here only if the container that it is in has CAP_PERFMON and a seccomp profile that allows the "
+        "call";
+  } else if (error.code == Errc::kPermission) {
     const auto paranoid = host.ReadFile("/proc/sys/kernel/perf_event_paranoid");
     if (paranoid.ok())
       error.message += fmt::format(" (kernel.perf_event_paranoid is {})", paranoid->substr(0, paranoid->find('\n')));
     error.hint =
-        "counting whole CPUs needs kernel.perf_event_paranoid <= 0 (sudo sysctl kernel.perf_event_paranoid=0) or the "
-        "capability CAP_PERFMON (attune doctor says how); in a container, its seccomp profile must allow the call";
+        "whole CPUs need kernel.perf_event_paranoid <= 0, processes of your own <= 2 (sudo sysctl "
+        "kernel.perf_event_paranoid=0), those of other users the capability CAP_PERFMON (attune doctor says how); in a "
+        "container, its seccomp profile must allow the call";
   } else if (error_number == EMFILE || error_number == ENFILE) {
     error.code = Errc::kUnavailable;
     error.hint = "it needs some descriptors for each CPU: raise the limit with ulimit -n";

@@ -46,6 +46,8 @@ constexpr int kScale = -6;
 constexpr int64_t kLoadNs = 1'000'000'000;
 /// Values of a thread that has ended come so late at most.
 constexpr int64_t kKeptNs = 5'000'000'000;
+constexpr std::string_view kWrongValues =
+    "values that are infinite, too large or of threads that it was not told of are left out";
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Names of attune_metric_key, for people.
@@ -277,7 +279,7 @@ void ModuleComponent::Fail(Active& active, const Error& error, int64_t now_ns) {
   const std::string text = fmt::format("module {}: {}{}", active.choice.name, error.message,
                                        goes_on ? "; it is started again" : "; it stays off");
   static_cast<void>(recording_.AddLabel(model::kAbsent, text));
-  if (!goes_on) recording_.AddUnseen(text);
+  recording_.AddUnseen(text);
 }
 
 Notice ModuleComponent::NoticeOf(const ThreadCounts& counts, NoticeKind kind) const {
@@ -399,7 +401,7 @@ void ModuleComponent::TellTroubles(Active& active) {
     if (!std::exchange(is_told, true))
       static_cast<void>(recording_.AddLabel(model::kAbsent, fmt::format("module {}: {}", active.choice.name, text)));
   };
-  if (active.process->wrong() + active.wrong > 0) tell(active.is_told_wrong, "values that can be none are left out");
+  if (active.process->wrong() + active.wrong > 0) tell(active.is_told_wrong, std::string(kWrongValues));
   if (active.process->lost() > 0) tell(active.is_told_lost, "it is too slow to be told of everything");
   if (active.threads_with_series > kMostThreads)
     tell(active.is_told_many, fmt::format("more than {} threads: the values of others are not recorded", kMostThreads));
@@ -425,7 +427,7 @@ void ModuleComponent::End(Active& active, bool with_program) {
   if (active.lost > 0)
     recording_.AddUnseen(fmt::format("module {}: {} notices were lost", active.choice.name, active.lost));
   if (active.wrong > 0)
-    recording_.AddUnseen(fmt::format("module {}: {} values can be none", active.choice.name, active.wrong));
+    recording_.AddUnseen(fmt::format("module {}: {}: {}", active.choice.name, kWrongValues, active.wrong));
 }
 
 void ModuleComponent::Stop() {
