@@ -93,7 +93,7 @@ Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu
   }
   if (fd >= 0 && attributes.exclude_kernel && what.in_kernel && HappensInKernel(what)) {
     UniqueFd(fd).reset();
-    Note(event, std::string(kNotInKernel));
+    Note(events_[event].name, std::string(kNotInKernel));
     return {};
   }
   if (fd >= 0) {
@@ -105,17 +105,23 @@ Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu
                          .is_of_kind = cpu < 0 && !what.cpus.empty()});
     return {};
   }
+  if (fd == -ENODEV && cpu >= 0) {
+    Note("", fmt::format("cpu{} has gone offline: it is not counted", cpu));
+    return {};
+  }
   const Error error = PerfError(host_, events_[event].name, -fd);
   if (error.code == Errc::kPermission || fd == -EMFILE || fd == -ENFILE || fd == -ESRCH) return error;
-  Note(event, NeedsSlots(what) && target.group < 0 ? std::string(kWithoutSlots)
-              : error.hint.empty()                 ? error.message
-                                                   : error.hint);
+  Note(events_[event].name, NeedsSlots(what) && target.group < 0 ? std::string(kWithoutSlots)
+                            : error.hint.empty()                 ? error.message
+                                                                 : error.hint);
   return {};
 }
 
-void CounterSet::Note(size_t event, const std::string& why) {
-  const std::string& name = events_[event].name;
-  if (std::ranges::find(notes_, name, &EventNote::event) == notes_.end()) notes_.push_back({name, why});
+void CounterSet::Note(const std::string& event, const std::string& why) {
+  const auto is_known = [&](const EventNote& note) {
+    return note.event == event && (!event.empty() || note.why == why);
+  };
+  if (std::ranges::none_of(notes_, is_known)) notes_.push_back({event, why});
 }
 
 /// An event of a thread on each kind of cores.

@@ -80,7 +80,8 @@ class CounterSet {
   Status AddPart(size_t event, size_t part, const Counted& of);
   Status OpenOne(size_t event, size_t part, const Counted& of, int cpu);
   int LeaderOf(const Event& event, int cpu) const;
-  void Note(size_t event, const std::string& why);
+  /// @param event empty: of none
+  void Note(const std::string& event, const std::string& why);
   static void ReadKinds(std::span<Counter> kinds);
 
   HostRoot host_;

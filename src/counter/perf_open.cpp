@@ -34,6 +34,9 @@ Error PerfError(const HostRoot& host, std::string_view what, int error_number) {
   } else if (error_number == EMFILE || error_number == ENFILE) {
     error.code = Errc::kUnavailable;
     error.hint = "it needs some descriptors for each CPU: raise the limit with ulimit -n";
+  } else if (error_number == EBUSY) {
+    error.code = Errc::kUnavailable;
+    error.hint = "another program has these counters for itself";
   } else if (error_number == ENOENT || error_number == ENOSYS || error_number == EINVAL) {
     error.code = Errc::kUnavailable;
     error.hint = "this kernel does not count that";

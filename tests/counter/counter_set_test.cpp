@@ -122,6 +122,25 @@ TEST(GroupReader, TopDownMetricsAreInTheGroupOfSlots) {
   EXPECT_TRUE(reader.direct().empty());
 }
 
+TEST(CounterSet, OthersAreCountedWhereACpuHasGoneOffline) {
+  const PerfOpen open = [](perf_event_attr&, const PerfTarget& target) { return target.cpu == 1 ? -ENODEV : dup(0); };
+  const auto set = CounterSet::Open(HostRoot(), open, Named("page-faults,task-clock"),
+                                    {.cpus = CpuSet(std::vector<CpuId>{0, 1, 2})});
+  ASSERT_TRUE(set.ok());
+  ASSERT_THAT(set->notes(), SizeIs(1));
+  EXPECT_THAT(set->notes()[0].why, HasSubstr("cpu1"));
+}
+
+TEST(CounterSet, CountersThatAnotherProgramHasAreNoted) {
+  const PerfOpen open = [](perf_event_attr& attributes, const PerfTarget&) {
+    return attributes.config == PERF_COUNT_SW_TASK_CLOCK ? -EBUSY : dup(0);
+  };
+  const auto set = CounterSet::Open(HostRoot(), open, Named("page-faults,task-clock"), {.pid = 1, .cpus = {}});
+  ASSERT_TRUE(set.ok());
+  ASSERT_THAT(set->notes(), SizeIs(1));
+  EXPECT_THAT(set->notes()[0].why, HasSubstr("another program"));
+}
+
 TEST(CounterSet, AnEventThatCannotBeCountedIsNoted) {
   const PerfOpen open = [](perf_event_attr& attributes, const PerfTarget&) {
     return attributes.config == PERF_COUNT_SW_EMULATION_FAULTS ? -ENOENT : dup(0);

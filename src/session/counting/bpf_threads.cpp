@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "counter/slots.h"
 
@@ -75,6 +76,7 @@ Result<kernel::ThreadCountsBpf::OnCpus> BpfThreads::OpenPart(const NamedEvent& e
     if (!part.cpus.empty() && !part.cpus.Contains(cpu)) continue;
     const int leader = static_cast<size_t>(cpu) < leaders.size() ? leaders[static_cast<size_t>(cpu)] : -1;
     const int fd = open_(attributes, {.pid = -1, .cpu = static_cast<int>(cpu), .group = leader});
+    if (fd == -ENODEV) continue;  // it has gone offline
     if (fd < 0) {
       Error error = counter::PerfError(host_, event.name, -fd);
       if (error.code == Errc::kPermission) return error;
