@@ -143,13 +143,15 @@ static __always_inline struct thread_sums* begin(struct task_struct* task) {
   struct thread_totals* totals = all();
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (totals) count_one(sums ? &totals->started : &totals->missed);
-  if (sums) sums->start_ns = bpf_ktime_get_ns();
+  if (!sums) return sums;
+  sums->start_ns = bpf_ktime_get_ns();
+  sums->tid = BPF_CORE_READ(task, pid);
   return sums;
 }
 
 static __always_inline void fill(struct thread_row* row, struct task_struct* task, struct thread_sums* sums, u32 kind) {
   row->pid = BPF_CORE_READ(task, tgid);
-  row->tid = BPF_CORE_READ(task, pid);
+  row->tid = sums->tid;
   row->kind = kind;
   bpf_probe_read_kernel_str(row->name, sizeof row->name, task->comm);
   row->start_ns = sums->start_ns;
@@ -254,6 +256,8 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(count_exec, struct task_struct* task) {
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
   if (!sums) return 0;
+  struct cpu_counts* cpu = this_cpu();
+  if (cpu) cpu->tid = BPF_CORE_READ(task, pid);
   if (sums->waits_for_exec) {
     count_current(0);
     begin(task);

@@ -24,7 +24,7 @@ struct thread_sums {
   unsigned long long start_ns; /* all times: CLOCK_MONOTONIC */
   unsigned long long end_ns;   /* 0: it lives */
   unsigned int waits_for_exec; /* what it does before its exec does not count */
-  unsigned int unused;
+  int tid;                     /* when it was begun to be followed: exec exchanges it with the first thread's */
   struct thread_accounted before; /* what was accounted when it was begun to be followed */
   struct thread_count counts[kMaxThreadCounters];
 };
@@ -48,7 +48,7 @@ enum { kTellStarts = 1, kTellMigrations = 2, kTellSwitches = 4 };
 /* A thread's sums up to its end, or up to now. */
 struct thread_row {
   int pid;
-  int tid;
+  int tid; /* as in thread_sums: the same in all rows of a thread */
   unsigned int kind;
   unsigned int counters; /* of `counts` in use; 0: they are not told */
   int cpu;               /* that it is on, or was on last */

@@ -48,6 +48,16 @@ print(json.dumps({"switches": used.ru_nvcsw + used.ru_nivcsw, "faults": used.ru_
 """
 
 
+# Computes for 0.4 s; then a thread that is not the first becomes another program.
+EXEC_OF_THREAD = """
+import os, threading, time
+while time.process_time() < 0.4: pass
+thread = threading.Thread(target=os.execvp, args=("sh", ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]))
+thread.start()
+thread.join()
+"""
+
+
 class Counters(E2E):
     def counts(self, *arguments, **kwargs):
         result = self.attune("counters", "--json", *arguments, **kwargs)
@@ -210,6 +220,20 @@ class Counters(E2E):
         self.assertAlmostEqual(counted["page-faults"], says["faults"], delta=0.1 * says["faults"] + 100)
         for event in ("task-clock", "cpu-clock"):
             self.assertAlmostEqual(counted[event] * 1e-9, says["cpu_s"], delta=0.25 * says["cpu_s"] + 0.02, msg=event)
+
+    def test_a_thread_that_becomes_a_program_is_counted_once(self):
+        """It gets the id of the first thread, which ends."""
+        if not self.sees_each_thread():
+            self.skipTest("eBPF is not permitted")
+        program = ("-e", "task-clock", "--", sys.executable, "-c", EXEC_OF_THREAD)
+        _, whole, _ = self.counts(*program)
+        for interval in ((), ("-i", "100ms")):
+            result, rows = self.threads(*interval, *program)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(len({row["tid"] for row in rows}), 2, rows)
+            self.assertEqual([row["kind"] for row in rows].count("exit"), 2, rows)
+            counted = sum(float(row["task-clock"]) for row in rows)
+            self.assertAlmostEqual(counted, whole["task-clock"], delta=0.2 * whole["task-clock"])
 
     def test_rows_of_threads_while_they_live(self):
         program = "for i in 1 2 3 4 5 6; do j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done; sleep 0.1; done"
