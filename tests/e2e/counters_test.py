@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from attune_e2e import ATTUNE, BUILD, E2E, main
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main
 
 # Touches a thousand pages in each of four children, one after the other, with threads.
 BUSY = """
@@ -151,6 +151,42 @@ class Counters(E2E):
         self.assertEqual(program.returncode, 3)
         with open(self.path("two.csv"), encoding="utf-8") as file:
             self.assertEqual(len(file.readlines()), 3)
+
+    def test_counting_ends_when_nobody_reads_it(self):
+        for options in (("-a",), ("-p", str(os.getpid()), "-t"), ("-p", str(os.getpid()))):
+            running = subprocess.Popen([ATTUNE, "counters", "-i", "20ms", "-e", "task-clock", "--csv", *options], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(running.stderr.close)
+            self.addCleanup(running.kill)
+            heading = running.stdout.readline()
+            running.stdout.close()
+            if options == ("-a",) and not heading:
+                continue  # the kernel lets nobody count whole CPUs
+            self.assertIn(b"task-clock", heading)
+            self.assertEqual(running.wait(PATIENCE_S), -signal.SIGPIPE, options)
+            self.assertEqual(running.stderr.read(), b"")
+
+    def test_a_program_goes_on_when_nobody_reads_its_counts(self):
+        for options in ((), ("-t",)):
+            program = f"read line; i=0; while [ $i -lt 20 ]; do sleep 0.01; i=$((i+1)); done; echo whole >{self.path('end')}; exit 9"
+            running = subprocess.Popen([ATTUNE, "counters", "-i", "20ms", "-e", "task-clock", *options, "--", "sh", "-c", program], env=self.env,
+                                       stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(running.kill)
+            self.assertIn(b"task-clock", running.stderr.readline())
+            running.stderr.close()
+            running.stdin.close()
+            self.assertEqual(running.wait(PATIENCE_S), 9)
+            with open(self.path("end"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), "whole\n")
+            os.remove(self.path("end"))
+
+    def test_a_refusal_has_no_heading(self):
+        for options in (("-i", "1s", "-p", "999999999"), ("-t", "-i", "1s", "-p", "999999999")):
+            result = self.attune("counters", *options)
+            self.assertEqual((result.returncode, result.stdout), (1, b""), result.stderr)
+        for options in ((), ("-t",)):
+            result = self.attune("counters", "-i", "1s", *options, "--", "./not-there")
+            self.assertEqual(result.returncode, 5)
+            self.assertTrue(result.stderr.startswith(b"attune: cannot run"), result.stderr)
 
     def test_the_whole_machine(self):
         result = self.attune("counters", "-a", "--for", "500ms", "-e", "context-switches,task-clock", "--json")

@@ -123,6 +123,28 @@ Status Write(const Output& output, const std::string& text) {
   return FinishStream(output.stream());
 }
 
+/// Rows as they come. The heading is above the first one, so that there is none where counting is refused.
+class Rows {
+ public:
+  Rows(const Output& output, std::string heading) : output_(output), heading_(std::move(heading)) {}
+
+  /// @return false: nothing can be written any more
+  bool Add(const std::string& row) {
+    if (written_.ok()) written_ = Write(output_, std::exchange(heading_, "") + row);
+    return written_.ok();
+  }
+  /// @param below the rows  @return why they are not all there
+  Status End(const std::string& below = "") {
+    Add(below);
+    return written_;
+  }
+
+ private:
+  const Output& output_;
+  std::string heading_;
+  Status written_;
+};
+
 Status WriteCounts(const Output& output, const CountersOptions& options, const std::string& title,
                    const std::vector<counter::NamedEvent>& events, const std::vector<RunCounts>& runs) {
   if (options.json) {
@@ -151,13 +173,16 @@ std::vector<counter::NamedEvent> ColumnsOf(const Options& what) {
   return columns;
 }
 
-/// The program's end is ours.
-int ExitLike(const session::ExitStatus& exit) {
+/// The program's end is ours, also where not all could be written.
+int ExitLike(const Status& written, const session::ExitStatus& exit) {
+  if (!written.ok() && !IsReaderGone(written.error())) PrintError(written.error());
   if (exit.signal != 0) session::DieLike(exit.signal);
   return exit.signal != 0 ? 128 + exit.signal : exit.code;
 }
 
-Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what, const Output& output, int64_t runs) {
+/// @param rows nullptr: a table at the end
+Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what, const Output& output, Rows* rows,
+                        int64_t runs) {
   std::vector<RunCounts> all;
   for (int64_t run = 0; run < runs; ++run) {
     ATTUNE_TRY(RunCounts counts, CountProgram(options.program, what));
@@ -165,8 +190,9 @@ Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what
     all.push_back(std::move(counts));
     if (is_asked_to_end) break;
   }
-  if (!what.tell) ATTUNE_CHECK_OK(WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all));
-  return ExitLike(all.back().exit);
+  const Status written =
+      rows != nullptr ? rows->End() : WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all);
+  return ExitLike(written, all.back().exit);
 }
 
 /// Events and metrics that are asked for, or the usual ones.
@@ -270,25 +296,20 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   what.migrations = options.migrations;
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
   ATTUNE_TRY(const Output output, Output::Open(options));
-  if (what.every_ns > 0 || !what.periods.empty() || what.migrations) {
-    const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
-    ATTUNE_CHECK_OK(Write(output, ThreadHeading(columns, options.csv)));
-    what.tell = [columns, &output, &options](const ThreadRow& row) {
-      static_cast<void>(Write(output, ThreadRowText(columns, row, options.csv)));
-    };
-  }
+  const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
+  Rows rows(output, ThreadHeading(columns, options.csv));
+  if (what.every_ns > 0 || !what.periods.empty() || what.migrations)
+    what.tell = [&](const ThreadRow& row) { return rows.Add(ThreadRowText(columns, row, options.csv)); };
   pid_t pid = 0;
   if (!options.pid.empty()) {
     ATTUNE_TRY(pid, session::ParseProcess(options.pid));
   }
   ATTUNE_TRY(const ThreadRun run,
              pid == 0 ? CountThreadsOfProgram(options.program, what) : CountThreadsOfProcess(pid, what));
-  if (what.tell) {
-    ATTUNE_CHECK_OK(Write(output, options.csv ? "" : NotesText(run.notes)));
-  } else {
-    ATTUNE_CHECK_OK(WriteThreads(output, options, what, run));
-  }
-  return ExitLike(run.exit);
+  const Status written =
+      what.tell ? rows.End(options.csv ? "" : NotesText(run.notes)) : WriteThreads(output, options, what, run);
+  if (pid != 0) ATTUNE_CHECK_OK(written);
+  return ExitLike(written, run.exit);
 }
 
 Result<int> TellRecorded(const CountersOptions& options) {
@@ -310,15 +331,15 @@ Result<int> RunCounters(const CountersOptions& options) {
   const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
   ATTUNE_CHECK_OK(ChooseTimes(options, online, what));
   ATTUNE_TRY(const Output output, Output::Open(options));
+  Rows rows(output, RowsHeading(columns, options.csv));
   if (what.every_ns > 0) {
-    ATTUNE_CHECK_OK(Write(output, RowsHeading(columns, options.csv)));
     what.tell = [&](double seconds, const std::vector<counter::EventCount>& counts) {
-      static_cast<void>(Write(output, RowText(seconds, columns, counts, options.csv)));
+      return rows.Add(RowText(seconds, columns, counts, options.csv));
     };
   }
   if (!options.program.empty()) {
     ATTUNE_TRY(const int64_t runs, ParseNumber(options.runs.empty() ? "1" : options.runs, "--repeat", kMostRuns));
-    return RunPrograms(options, what, output, runs);
+    return RunPrograms(options, what, output, what.tell ? &rows : nullptr, runs);
   }
   pid_t pid = 0;
   if (!options.pid.empty()) {
@@ -333,7 +354,7 @@ Result<int> RunCounters(const CountersOptions& options) {
     ATTUNE_TRY(group, counter::OpenControlGroup(host, options.cgroup));
   }
   ATTUNE_TRY(const RunCounts counts, CountRunning(pid, cpus, group.get(), what));
-  if (!what.tell) ATTUNE_CHECK_OK(WriteCounts(output, options, TitleOf(options), columns, {counts}));
+  ATTUNE_CHECK_OK(what.tell ? rows.End() : WriteCounts(output, options, TitleOf(options), columns, {counts}));
   return 0;
 }
 

@@ -23,30 +23,46 @@ constexpr int64_t kWindowNs = 100'000'000;
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+/// What the counters have grown by, each time that it is asked for.
+class Intervals {
+ public:
+  Intervals(std::shared_ptr<counter::CounterSet> set, const CountOptions& options, int64_t begin_ns)
+      : set_(std::move(set)), options_(options), begin_ns_(begin_ns), at_ns_(begin_ns), left_(options.most_rows) {}
+
+  /// @return false: there are to be no more
+  bool Next() {
+    set_->Read();
+    if (!options_.tell) return true;
+    if (left_ > 0) left_ = Tell() ? left_ - 1 : 0;
+    return left_ > 0;
+  }
+
+ private:
+  bool Tell() {
+    const int64_t now_ns = MonotonicNs();
+    std::vector<EventCount> now = set_->Counts();
+    std::vector<EventCount> grown = counter::GrowthOf(now, before_);
+    options_.metrics.Complete(grown, Seconds(now_ns - at_ns_));
+    before_ = std::move(now);
+    at_ns_ = now_ns;
+    return options_.tell(Seconds(now_ns - begin_ns_), grown);
+  }
+
+  std::shared_ptr<counter::CounterSet> set_;
+  const CountOptions& options_;
+  std::vector<EventCount> before_;
+  int64_t begin_ns_, at_ns_, left_;
+};
+
 /// Reads the counters from time to time, and tells what they counted meanwhile.
-Result<session::Watch> Reader(std::shared_ptr<counter::CounterSet> set, const CountOptions& options, int64_t begin_ns,
+Result<session::Watch> Reader(const std::shared_ptr<Intervals>& intervals, const CountOptions& options,
                               UniqueFd& timer) {
   const int64_t every_ns = options.every_ns > 0 ? options.every_ns : kWindowNs;
   ATTUNE_TRY(timer, MakeTimer(every_ns, every_ns));
-  const int fd = timer.get();
-  struct Before {
-    std::vector<EventCount> counts;
-    int64_t at_ns;
-    int64_t rows_left;
-  };
-  auto before = std::make_shared<Before>(Before{.counts = {}, .at_ns = begin_ns, .rows_left = options.most_rows});
-  return session::Watch{fd, [fd, set, before, begin_ns, metrics = options.metrics, tell = options.tell] {
+  return session::Watch{timer.get(), [fd = timer.get(), intervals] {
                           uint64_t ticks = 0;
                           (void)!read(fd, &ticks, sizeof ticks);
-                          set->Read();
-                          if (!tell) return true;
-                          const int64_t now_ns = MonotonicNs();
-                          std::vector<EventCount> now = set->Counts();
-                          std::vector<EventCount> grown = counter::GrowthOf(now, before->counts);
-                          metrics.Complete(grown, Seconds(now_ns - before->at_ns));
-                          tell(Seconds(now_ns - begin_ns), grown);
-                          *before = {.counts = std::move(now), .at_ns = now_ns, .rows_left = before->rows_left - 1};
-                          return before->rows_left > 0;
+                          return intervals->Next();
                         }};
 }
 
@@ -97,8 +113,9 @@ Result<RunCounts> CountProgram(const std::vector<std::string>& program, const Co
   before.End();
   std::vector<session::Watch> watches;
   UniqueFd timer;
+  const auto intervals = std::make_shared<Intervals>(set, options, begin_ns);
   if (set != nullptr) {
-    ATTUNE_TRY(session::Watch reader, Reader(set, options, begin_ns, timer));
+    ATTUNE_TRY(session::Watch reader, Reader(intervals, options, timer));
     watches.push_back(std::move(reader));
   }
   ATTUNE_TRY(result.exit, child.Wait(std::move(watches)));
@@ -151,7 +168,8 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, con
   const int64_t begin_ns = MonotonicNs();
   UniqueFd timer, end, process;
   std::vector<session::Watch> watches;
-  ATTUNE_TRY(session::Watch reader, Reader(set, options, begin_ns, timer));
+  const auto intervals = std::make_shared<Intervals>(set, options, begin_ns);
+  ATTUNE_TRY(session::Watch reader, Reader(intervals, options, timer));
   watches.push_back(std::move(reader));
   if (options.for_ns > 0) {
     ATTUNE_TRY(end, MakeTimer(options.for_ns));

@@ -45,12 +45,13 @@ struct CountOptions {
   int64_t most_rows = INT64_MAX;  ///< with every_ns: then no more are told, and without a program it is the end
   int64_t for_ns = 0;             ///< > 0: without a program, the end
   Binding binding;
-  std::function<void(double seconds, const std::vector<counter::EventCount>& since_before)> tell;
+  /// With every_ns. false: no more are told, and without a program it is the end.
+  std::function<bool(double seconds, const std::vector<counter::EventCount>& since_before)> tell;
 };
 
 /// Runs the program to its end.
 Result<RunCounts> CountProgram(const std::vector<std::string>& program, const CountOptions& options);
-/// Counts until somebody asks us to end, the process has ended, or the time is over.
+/// Counts until somebody asks us to end, the process has ended, the time is over, or nobody is told any more.
 /// @param pid 0: all that run on the CPUs  @param cgroup_fd of these only what runs in the control group; -1: all
 Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, const CountOptions& options);
 

@@ -52,7 +52,7 @@ class ThreadRows {
     return counting_->Read(is_tick, Visit());
   }
 
-  bool HasToldAll() const { return std::max(ticks_, samples_) >= options_.most_rows; }
+  bool HasToldAll() const { return !is_told_ || std::max(ticks_, samples_) >= options_.most_rows; }
 
   /// Takes in what ends a little later, and then what lives on.
   Result<ThreadRun> End() {
@@ -81,7 +81,7 @@ class ThreadRows {
     if (options_.tell) GoOnFromBefore(row);
     options_.metrics.Complete(row.thread.counts, row.lived_s);
     if (options_.tell) {
-      options_.tell(row);
+      is_told_ = is_told_ && options_.tell(row);
     } else {
       run_.rows.push_back(std::move(row));
     }
@@ -108,6 +108,7 @@ class ThreadRows {
   const counter::CoreTypes core_types_{HostRoot()};
   int64_t begin_ns_ = 0, last_tick_ns_ = 0;
   int64_t ticks_ = 0, samples_ = 0;
+  bool is_told_ = true;  ///< rows find a reader
   struct Before {
     int64_t end_ns = 0;
     std::vector<EventCount> counts;

@@ -49,7 +49,8 @@ struct ThreadOptions {
   int64_t for_ns = 0;             ///< > 0: without a program, the end
   Binding binding;
   /// With every_ns, periods or migrations: what was counted since the thread's row before.
-  std::function<void(const ThreadRow&)> tell;
+  /// false: none is told any more, and without a program it is the end.
+  std::function<bool(const ThreadRow&)> tell;
 };
 
 /// Runs the program to its end.
