@@ -179,6 +179,18 @@ class Counters(E2E):
                 self.assertEqual(file.read(), "whole\n")
             os.remove(self.path("end"))
 
+    def test_rows_add_up_to_the_whole(self):
+        program = ("-e", "page-faults", "--", sys.executable, "-c", BUSY)
+        _, whole, _ = self.counts(*program)
+        for interval in ("50ms", "1h"):
+            result = self.attune("counters", "-i", interval, "--csv", "-o", "rows.csv", *program)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(self.path("rows.csv"), encoding="utf-8") as file:
+                rows = [float(row["page-faults"]) for row in csv.DictReader(file)]
+            self.assertAlmostEqual(sum(rows), whole["page-faults"], delta=0.03 * whole["page-faults"] + 10, msg=rows)
+        rows = self.attune("counters", "-p", str(os.getpid()), "-i", "1h", "--for", "50ms", "-e", "task-clock", "--csv").stdout.splitlines()
+        self.assertEqual(len(rows), 2, rows)
+
     def test_a_refusal_has_no_heading(self):
         for options in (("-i", "1s", "-p", "999999999"), ("-t", "-i", "1s", "-p", "999999999")):
             result = self.attune("counters", *options)

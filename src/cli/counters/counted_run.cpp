@@ -20,6 +20,8 @@ using counter::NamedEvent;
 
 /// Counters that share a unit's are read so often, so that it can be told how far off their counts may be.
 constexpr int64_t kWindowNs = 100'000'000;
+/// An end that is asked for at a whole number of intervals comes a little later.
+constexpr int64_t kLeastLastNs = 1'000'000;
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -35,6 +37,11 @@ class Intervals {
     if (!options_.tell) return true;
     if (left_ > 0) left_ = Tell() ? left_ - 1 : 0;
     return left_ > 0;
+  }
+
+  /// The part of an interval in which the counting ended, unless it is shorter. @pre the counters were read
+  void Last(int64_t least_ns) {
+    if (options_.tell && left_ > 0 && MonotonicNs() - at_ns_ >= least_ns) Tell();
   }
 
  private:
@@ -129,6 +136,7 @@ Result<RunCounts> CountProgram(const std::vector<std::string>& program, const Co
   std::vector<EventCount> of_perf;
   if (set != nullptr) {
     set->Read();
+    intervals->Last(0);
     of_perf = set->Counts();
     result.notes.insert(result.notes.end(), set->notes().begin(), set->notes().end());
   }
@@ -182,6 +190,7 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, con
   ATTUNE_TRY(const int signal, session::WaitForEnd(watches));
   static_cast<void>(signal);
   set->Read();
+  intervals->Last(kLeastLastNs);
   RunCounts result{.seconds = Seconds(MonotonicNs() - begin_ns),
                    .cpu = {},
                    .counts = set->Counts(),

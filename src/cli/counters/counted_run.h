@@ -45,7 +45,7 @@ struct CountOptions {
   int64_t most_rows = INT64_MAX;  ///< with every_ns: then no more are told, and without a program it is the end
   int64_t for_ns = 0;             ///< > 0: without a program, the end
   Binding binding;
-  /// With every_ns. false: no more are told, and without a program it is the end.
+  /// With every_ns; also of the last part of one. false: no more are told, and without a program it is the end.
   std::function<bool(double seconds, const std::vector<counter::EventCount>& since_before)> tell;
 };
 
