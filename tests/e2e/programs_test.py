@@ -138,14 +138,32 @@ class Programs(E2E):
         self.assertEqual(running.stdout.read(), b"caught\n")
         self.assertEqual(running.wait(PATIENCE_S), 42)
 
+    def launched_as_a_job(self, *command):
+        """In a process group of its own, as a shell starts a job: in an orphaned one SIGTSTP stops nothing."""
+        running = subprocess.Popen([ATTUNE, *command], cwd=self.folder, env=self.env, preexec_fn=os.setpgrp)
+        self.addCleanup(running.kill)
+        return running
+
     def test_a_stopped_program_stops_attune_and_both_go_on(self):
-        running = subprocess.Popen([ATTUNE, "run", "-q", "-o", "r.attune", "--", "sh", "-c", "kill -STOP $$; exit 6"], cwd=self.folder, env=self.env)
-        _, status = os.waitpid(running.pid, os.WUNTRACED)
-        self.assertTrue(os.WIFSTOPPED(status))
-        os.kill(running.pid, signal.SIGCONT)
-        _, status = os.waitpid(running.pid, 0)
-        running.returncode = 0
-        self.assertEqual(os.waitstatus_to_exitcode(status), 6)
+        by_itself, tidied = "kill -TSTP $$; exit 6", "trap 'kill -STOP $$; exit 6' TSTP; kill -TSTP 0; while :; do sleep 0.01; done"
+        for command, program in ((("run", "-q", "-o", "r.attune"), by_itself), (("counters", "-o", "counts.txt"), by_itself),
+                                 (("counters", "-o", "counts.txt"), tidied)):
+            running = self.launched_as_a_job(*command, "--", "sh", "-c", program)
+            _, status = os.waitpid(running.pid, os.WUNTRACED)
+            self.assertTrue(os.WIFSTOPPED(status))
+            os.kill(running.pid, signal.SIGCONT)
+            _, status = os.waitpid(running.pid, 0)
+            running.returncode = 0
+            self.assertEqual(os.waitstatus_to_exitcode(status), 6)
+
+    def test_a_program_that_is_stopped_alone_goes_on_alone(self):
+        program = 'while :; do case $(cat /proc/$0/stat) in *") T "*) break;; esac; done; kill -CONT $0'
+        for command in (("run", "-q", "-o", "r.attune"), ("counters", "-o", "counts.txt")):
+            running = self.launched_as_a_job(*command, "--", "sh", "-c", f"sh -c '{program}' $$ & kill -STOP $$; exit 3")
+            _, status = os.waitpid(running.pid, os.WUNTRACED)
+            running.returncode = 0
+            self.assertFalse(os.WIFSTOPPED(status))
+            self.assertEqual(os.waitstatus_to_exitcode(status), 3)
 
     def test_500_short_processes_are_all_seen_with_their_exit_codes(self):
         program = self.write("many.sh", "i=0\nwhile [ $i -lt 500 ]; do /bin/sh -c \"exit $((i % 100))\"; i=$((i+1)); done\nexit 3\n")

@@ -110,6 +110,10 @@ ExitStatus MakeStatus(int status, const rusage& usage) {
   return exit;
 }
 
+/// A stop that the terminal asks for is one of the whole job: its shell waits for us to stop, and lets all go on.
+/// Whoever stops the program alone (SIGSTOP) lets it go on alone.
+bool IsOfJob(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
 }  // namespace
 
 sigset_t BlockLauncherSignals() {
@@ -183,6 +187,7 @@ Result<ExitStatus> Child::Wait(std::vector<Watch> watches, const std::function<v
       const auto sender = static_cast<pid_t>(info.ssi_pid);
       constexpr std::array<uint32_t, 4> kEnding{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
       if (std::ranges::find(kEnding, info.ssi_signo) != kEnding.end()) asked_to_end_ = true;
+      if (info.ssi_signo == SIGTSTP || info.ssi_signo == SIGCONT) asked_to_stop_ = info.ssi_signo == SIGTSTP;
       if (info.ssi_signo != SIGCHLD && from_somebody && sender != pid_ && sender != getpid()) {
         kill(pid_, static_cast<int>(info.ssi_signo));
       }
@@ -195,8 +200,10 @@ Result<ExitStatus> Child::Wait(std::vector<Watch> watches, const std::function<v
         continue;
       }
       if (!WIFSTOPPED(status)) return MakeStatus(status, usage);
-      // Stop as the program did, so that the shell sees the job stop; go on together.
+      // Many programs tidy up at SIGTSTP, and then stop themselves by SIGSTOP.
+      if (!IsOfJob(WSTOPSIG(status)) && !asked_to_stop_) continue;
       raise(SIGSTOP);
+      asked_to_stop_ = false;
       kill(pid_, SIGCONT);
     }
   }

@@ -2,8 +2,8 @@
 /// Starting the observed program and standing in for it: its descriptors, its exit code, its signals.
 ///
 /// The program is a child in our process group, so that the terminal treats both as one job. What the terminal sends to
-/// the group reaches it by itself; what somebody sends to us alone is handed on. If it stops, we stop; if it dies by a
-/// signal, so do we (DieLike).
+/// the group reaches it by itself; what somebody sends to us alone is handed on. If the terminal stops it (SIGTSTP,
+/// SIGTTIN, SIGTTOU), we stop; if it dies by a signal, so do we (DieLike).
 
 #include <sys/types.h>
 
@@ -60,7 +60,7 @@ class Child {
   bool was_asked_to_end() const { return asked_to_end_; }
   /// Lets it exec. Error (kTargetFailed) if the program cannot be run; then the child is gone.
   Status Go();
-  /// Waits for its end, hands on signals, stops and continues with it.
+  /// Waits for its end, hands on signals, stops and continues with it as one job.
   /// @param watches also waited for; one whose call gives false is no longer watched
   /// @param on_other_end all other children are waited for too, and it is told how each ended (as waitpid says it): for
   ///   who takes in what a program leaves behind (PR_SET_CHILD_SUBREAPER). nullptr: others wait for theirs themselves
@@ -75,6 +75,7 @@ class Child {
   UniqueFd error_;  ///< the child's errno if exec fails; closed by exec
   UniqueFd signals_;
   bool asked_to_end_ = false;
+  bool asked_to_stop_ = false;  ///< by SIGTSTP, since the last SIGCONT
 };
 
 /// This process becomes the program. @return only what was in the way
