@@ -7,10 +7,12 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import unittest
 
 from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main
 
@@ -151,6 +153,21 @@ class Counters(E2E):
         self.assertEqual(program.returncode, 3)
         with open(self.path("two.csv"), encoding="utf-8") as file:
             self.assertEqual(len(file.readlines()), 3)
+
+    @unittest.skipUnless(os.geteuid() == 0, "another user is needed")
+    def test_programs_in_which_the_kernel_counts_no_events_are_named(self):
+        os.chmod(self.folder, 0o755)
+        unreadable, gains = self.path("unreadable"), self.path("gains")
+        for copy, mode in ((unreadable, 0o711), (gains, 0o4755)):
+            shutil.copy("/bin/sleep", copy)
+            os.chmod(copy, mode)
+        for program, why in (("sleep", None), (unreadable, b"may not be read"), (gains, b"rights of its own")):
+            result = self.attune("counters", "-e", "cpu-clock", "--", program, "0.01", user=65534, group=65534, extra_groups=[])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            if b"not permitted" in result.stderr or b"denied" in result.stderr:
+                self.skipTest("the kernel lets this user count nothing")
+            self.assertEqual(b"counts no events of perf in it" in result.stderr, why is not None, result.stderr)
+            self.assertIn(why or b"", result.stderr)
 
     def test_counting_ends_when_nobody_reads_it(self):
         for options in (("-a",), ("-p", str(os.getpid()), "-t"), ("-p", str(os.getpid()))):

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 
+#include "base/child_process.h"
 #include "base/clock.h"
 #include "base/timer.h"
 #include "counter/process_accounting.h"
 #include "counter/thread_counting.h"
+#include "session/probes/interposition.h"
 
 namespace attune::cli {
 namespace {
@@ -86,6 +89,16 @@ std::vector<NamedEvent> EventsOfPerf(const CountOptions& options) {
   return events;
 }
 
+/// The kernel takes events of perf off a program whose memory its user may not read. @return "": it does not
+std::string WhyNotOfPerf(const std::string& program) {
+  const std::string file = FindProgram(program, std::getenv("PATH"));
+  if (file.empty()) return "";
+  const bool gains_rights = session::GainsRights(file, ::getuid(), ::getgid());
+  if (!gains_rights && ::access(file.c_str(), R_OK) == 0) return "";
+  return fmt::format("{} {}: the kernel counts no events of perf in it", program,
+                     gains_rights ? "runs with rights of its own (setuid, setgid or capabilities)" : "may not be read");
+}
+
 }  // namespace
 
 Result<session::Child> ForkBound(const std::vector<std::string>& program, const Binding& binding,
@@ -113,6 +126,8 @@ Result<RunCounts> CountProgram(const std::vector<std::string>& program, const Co
     // Totals that the kernel accounts anyway are told also where perf is refused.
     if (!opened.ok() && events.size() == options.events.size()) return opened.error();
     if (opened.ok()) set = std::make_shared<counter::CounterSet>(*std::move(opened));
+    if (const std::string why = WhyNotOfPerf(program.front()); opened.ok() && !why.empty())
+      result.notes.push_back({"", why});
     if (!opened.ok()) result.notes.push_back({"", opened.error().message});
   }
   const int64_t begin_ns = MonotonicNs();

@@ -17,6 +17,15 @@
 #include "wire/preload.h"
 
 namespace attune::session {
+
+bool GainsRights(const std::string& path, uid_t uid, gid_t gid) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return false;
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != uid) return true;
+  if ((status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 && status.st_gid != gid) return true;
+  return uid != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,15 +34,6 @@ using symbols::ProgramFile;
 constexpr std::string_view kLibraryName = ATTUNE_LIBRARY_NAME;
 /// A script's interpreter may be a script, and so on; the kernel follows four.
 constexpr int kMaxScripts = 4;
-
-/// Whether the kernel gives the program rights that its user has not: its loader then takes no library from us.
-bool GainsRights(const std::string& path, uid_t uid, gid_t gid) {
-  struct stat status{};
-  if (stat(path.c_str(), &status) != 0) return false;
-  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != uid) return true;
-  if ((status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 && status.st_gid != gid) return true;
-  return uid != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
-}
 
 /// Whether somebody may read a file in folders that he may enter.
 bool MayRead(const fs::path& file, uid_t uid) {

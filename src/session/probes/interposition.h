@@ -16,6 +16,9 @@ struct Interposition {
   bool operator==(const Interposition&) const = default;
 };
 
+/// Whether the kernel gives the program rights that its user has not. @param uid, gid whom it will run as
+bool GainsRights(const std::string& path, uid_t uid, gid_t gid);
+
 /// @param program as for execvp: looked up on the PATH where it has no slash
 /// @param library path of libattune_probe.so; "": there is none
 /// @param own what LD_PRELOAD is without us; "": it is not set
