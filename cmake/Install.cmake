@@ -2,7 +2,7 @@
 # documentation, what programs and plug-ins are built with.
 
 # Everything that is installed: `./dev demo`, `./dev install` and `./dev package` build this, and no tests.
-add_custom_target(product DEPENDS attune influxdb module_speedup module_energy module_resctrl module_topdown attune_sqlite attune_counters attune_probe_shared attune_probe_static attune_flow)
+add_custom_target(product DEPENDS attune influxdb module_speedup module_energy module_resctrl module_topdown module_group attune_sqlite attune_counters attune_probe_shared attune_probe_static attune_flow)
 
 # Completions and manual pages, which the program writes itself.
 if(ATTUNE_RUNS_HERE)

@@ -92,6 +92,14 @@ class Modules(E2E):
             self.assertGreaterEqual(last["execs"], 9)
             self.assertGreater(last["switches"], 16)
 
+    def test_metrics_of_a_group_are_series(self):
+        self.recorded("--module", "group=scheduler")
+        values = self.series("group")
+        self.assertGreater(values["CPUs", "thread"]["count"], 3)
+        self.assertGreater(values["CPUs", "thread"]["most"], 300_000, "millionths of a CPU")
+        result = self.attune("run", "-q", "--module", "group=schedular", "--", "true")
+        self.assertEqual((result.returncode in (1, 2, 3), b"scheduler" in result.stderr), (True, True), result.stderr)
+
     def test_64_virtual_counters_of_four_modules(self):
         self.recorded(*(word for number in range(1, 5) for word in ("--module", module(f"sixteen{number}"))))
         signals = [key for number in range(1, 5) for key in self.series(f"sixteen{number}") if key[1] == "thread"]

@@ -45,7 +45,7 @@ class SpeedupTest : public ::testing::Test {
 };
 
 TEST(ShippedModules, AreWhatTheInterfaceSays) {
-  for (const std::string name : {"speedup", "energy", "resctrl", "topdown"}) {
+  for (const std::string name : {"speedup", "energy", "resctrl", "topdown", "group"}) {
     LoadedModule module(name);
     EXPECT_EQ(module->size, sizeof(attune_module));
     EXPECT_EQ(module->abi, uint32_t{ATTUNE_MODULE_ABI});
@@ -59,7 +59,7 @@ TEST(ShippedModules, AreWhatTheInterfaceSays) {
 }
 
 TEST(ShippedModules, ExportTheirEntryAlone) {
-  for (const std::string name : {"speedup", "energy", "resctrl", "topdown"}) {
+  for (const std::string name : {"speedup", "energy", "resctrl", "topdown", "group"}) {
     FILE* output = popen(("nm -D --defined-only -f posix " ATTUNE_MODULES "/" + name + ".so").c_str(), "r");
     ASSERT_NE(output, nullptr);
     std::vector<std::string> symbols;
@@ -333,6 +333,46 @@ TEST(TopDownModule, DoesWithWhatThereIs) {
   none.events = {"cache-misses", "cycles"};
   EXPECT_FALSE(none.Open());
   EXPECT_THAT(none.failure, HasSubstr("neither the slots of top-down nor requests to the last cache"));
+}
+
+TEST(GroupModule, MetricsOfGroupsAreVirtualCounters) {
+  LoadedModule module("group");
+  module.argument = "ipc,scheduler";
+  module.events = {"cycles", "instructions", "task-clock", "context-switches", "cpu-migrations"};
+  ASSERT_TRUE(module.Open()) << module.failure;
+  EXPECT_THAT(module.counters,
+              UnorderedElementsAre("cycles", "instructions", "task-clock", "context-switches", "cpu-migrations"))
+      << "what both need is counted once";
+  std::vector<double> counts;
+  for (const std::string& name : module.counters)
+    counts.push_back(name == "cycles" ? 2e8 : name == "instructions" ? 5e8 : name == "task-clock" ? 8e7 : 40);
+  const LoadedModule::Named values = module.OnSample(LoadedModule::Thread(7), counts);
+  const auto value = [&](const std::string& name) {
+    for (const auto& [counter, each] : values) {
+      if (counter == name) return each;
+    }
+    return kNothing;
+  };
+  EXPECT_DOUBLE_EQ(value("IPC"), 2.5);
+  EXPECT_DOUBLE_EQ(value("clock"), 2.5) << "GHz";
+  EXPECT_DOUBLE_EQ(value("CPUs"), 0.8) << "of 100 ms";
+}
+
+TEST(GroupModule, DoesWithWhatThereIs) {
+  LoadedModule module("group");
+  module.argument = "ipc";
+  module.events = {"cycles", "task-clock"};
+  ASSERT_TRUE(module.Open()) << module.failure;
+  ASSERT_EQ(module.virtuals.size(), 1u);
+  EXPECT_STREQ(module.virtuals[0].name, "clock");
+
+  LoadedModule none("group");
+  none.argument = "ipc";
+  EXPECT_FALSE(none.Open());
+  EXPECT_THAT(none.failure, HasSubstr("does not count cycles, instructions"));
+  none.argument = "ipcc";
+  EXPECT_FALSE(none.Open());
+  EXPECT_THAT(none.failure, HasSubstr("ipc"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 /// A class of C++ as a monitoring module: Table<T>() is its C interface (include/attune/module.h).
 ///
 /// T has `kName`, `kDescription` and `Status Open(const Setup&)`. It may have, under these names:
+///   kHasArgument: Open() reads the argument, which else is Keys' alone, or an error;
 ///   Status Enable();  void Disable();  Configuration& Keys();
 ///   void OnFork(const attune_module_thread&);  OnExec, OnFree and OnMigrate alike
 ///   void OnSample(const attune_module_thread&, const Sample&, Values);
@@ -114,6 +115,11 @@ T& Of(void* state) {
 }
 
 template <class T>
+constexpr bool TakesArgument() {
+  return requires { T::kHasArgument; };
+}
+
+template <class T>
 int Open(const attune_module_setup* given, void** state) {
   return Guarded([&] {
     const Setup setup(*given);
@@ -121,7 +127,7 @@ int Open(const attune_module_setup* given, void** state) {
     const Status opened = [&]() -> Status {
       if constexpr (requires { made->Keys(); }) {
         ATTUNE_CHECK_OK(made->Keys().SetAll(setup.Argument()));
-      } else if (!setup.Argument().empty()) {
+      } else if (!TakesArgument<T>() && !setup.Argument().empty()) {
         return Error{Errc::kInvalidArgument, std::string(T::kName) + " takes no argument", ""};
       }
       return made->Open(setup);
