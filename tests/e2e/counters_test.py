@@ -469,6 +469,13 @@ class Counters(E2E):
             self.assertEqual(result.returncode, 2, (arguments, result.stderr))
             self.assertIn(said, result.stderr)
 
+    def test_a_recording_takes_no_choice_of_what_is_counted(self):
+        for option in (("-i", "1s"), ("-n", "3"), ("--for", "1s"), ("--bind", "0"), ("--bind-attune", "0"), ("--migrations",), ("-t",),
+                       ("--period", "page-faults=10"), ("-e", "page-faults"), ("-r", "2")):
+            result = self.attune("counters", "--from", "missing.attune", *option)
+            self.assertEqual(result.returncode, 2, (option, result.stderr))
+            self.assertRegex(result.stderr.decode(), r"--[a-z-]+ and --from exclude each other(?s:.*)hint: .*attune run --count", option)
+
     def test_events_are_listed(self):
         names = self.attune("list", "events", "--names").stdout.split()
         self.assertIn(b"page-faults", names)

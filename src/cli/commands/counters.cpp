@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -66,9 +68,26 @@ bool IsOfCpus(const CountersOptions& options) {
   return options.all || !options.cpus.empty() || !options.cgroup.empty();
 }
 
+/// What a recording has was chosen when it was made.
+Status CheckFrom(const CountersOptions& options) {
+  const std::pair<std::string_view, bool> chosen_before[] = {
+      {"--event", !options.events.empty()},   {"--repeat", !options.runs.empty()},
+      {"--interval", !options.every.empty()}, {"--rows", !options.rows.empty()},
+      {"--per-thread", options.per_thread},   {"--period", !options.periods.empty()},
+      {"--migrations", options.migrations},   {"--for", !options.duration.empty()},
+      {"--bind", !options.bind.empty()},      {"--bind-attune", !options.bind_attune.empty()}};
+  for (const auto& [name, is_given] : chosen_before) {
+    if (!options.from.empty() && is_given)
+      return Error{
+          Errc::kInvalidArgument,
+          fmt::format("{} and --from exclude each other: a recording has what was counted", name),
+          "attune counters --from FILE has a row for each thread; attune run --count EVENT,... records others"};
+  }
+  return {};
+}
+
 Status CheckWhat(const CountersOptions& options) {
-  if (!options.from.empty() && !options.events.empty())
-    return Error{Errc::kInvalidArgument, "--event and --from exclude each other: a recording has what was counted", ""};
+  ATTUNE_CHECK_OK(CheckFrom(options));
   const int targets = static_cast<int>(!options.program.empty()) + static_cast<int>(!options.from.empty()) +
                       static_cast<int>(!options.pid.empty()) + static_cast<int>(IsOfCpus(options));
   if (targets == 0)
