@@ -106,6 +106,14 @@ class Counters(E2E):
         self.assertRegex(text, r"(?m)^true: 0\.\d+ s .*\(2 runs\)$")
         self.assertRegex(text, r"(?m)^  task-clock +[\d.]+ ms")
 
+    def test_a_run_that_fails_is_not_hidden_by_later_ones(self):
+        program = f"echo run >>{self.path('runs')}; case $(wc -l <{self.path('runs')}) in 2) exit 3;; 3) exit 4;; esac"
+        result, _, document = self.counts("-r", "5", "--", "sh", "-c", program)
+        self.assertEqual((result.returncode, document["runs"]), (3, 5))
+        os.remove(self.path("runs"))
+        killed = program.replace("exit 3", "kill -KILL $$")
+        self.assertEqual(self.attune("counters", "-r", "4", "--", "sh", "-c", killed).returncode, -signal.SIGKILL)
+
     def test_cpu_time_has_the_children_that_were_waited_for(self):
         spin = "import time\nwhile time.process_time() < 0.2: pass"
         result, counts, document = self.counts("-e", "task-clock", "--", "sh", "-c", f"{sys.executable} -c '{spin}'; true")

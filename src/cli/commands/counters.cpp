@@ -203,15 +203,18 @@ int ExitLike(const Status& written, const session::ExitStatus& exit) {
 Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what, const Output& output, Rows* rows,
                         int64_t runs) {
   std::vector<RunCounts> all;
+  std::optional<session::ExitStatus> failed;  // the first one that has
   for (int64_t run = 0; run < runs; ++run) {
     ATTUNE_TRY(RunCounts counts, CountProgram(options.program, what));
-    const bool is_asked_to_end = counts.exit.signal == SIGINT || counts.exit.signal == SIGTERM;
+    const session::ExitStatus exit = counts.exit;
     all.push_back(std::move(counts));
+    const bool is_asked_to_end = exit.signal == SIGINT || exit.signal == SIGTERM;
+    if (is_asked_to_end || (!failed && (exit.signal != 0 || exit.code != 0))) failed = exit;
     if (is_asked_to_end) break;
   }
   const Status written =
       rows != nullptr ? rows->End() : WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all);
-  return ExitLike(written, all.back().exit);
+  return ExitLike(written, failed.value_or(all.back().exit));
 }
 
 /// Events and metrics that are asked for, or the usual ones.
@@ -400,7 +403,9 @@ Command MakeCountersCommand() {
       {"-g,--group", "GROUP[,GROUP]",
        "Groups of events and what is computed of their counts, as instructions a cycle: attune list groups",
        &options->groups},
-      {"-r,--repeat", "N", "Run the program N times: means with 95 % bounds", &options->runs},
+      {"-r,--repeat", "N",
+       "Run the program N times: means with 95 % bounds; the exit code is that of the first run that fails",
+       &options->runs},
       {"-i,--interval", "TIME", "A row of counts each time that this has passed: 100ms, 1s", &options->every},
       {"-n,--rows", "N", "With -i, --period or --migrations: at most so many rows; with -p, -a or -C it is the end",
        &options->rows},
