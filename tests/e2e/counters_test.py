@@ -275,6 +275,8 @@ class Counters(E2E):
                 self.assertEqual(len(rows), 2002)
                 self.assertEqual(len({(row["tid"], row["seconds"]) for row in rows}), 2002)
                 self.assertEqual({row["kind"] for row in rows}, {"exit"})
+                seconds = [float(row["seconds"]) for row in rows]
+                self.assertEqual(seconds, sorted(seconds))
                 self.assertLessEqual({int(row["cpu"]) for row in rows}, os.sched_getaffinity(0))
             self.assertEqual(len({row["pid"] for row in rows} - {"0"}), 2)
             threads = sum(float(row["page-faults"]) for row in rows)

@@ -407,7 +407,9 @@ Command MakeCountersCommand() {
        "Run the program N times: means with 95 % bounds; the exit code is that of the first run that fails",
        &options->runs},
       {"-i,--interval", "TIME", "A row of counts each time that this has passed: 100ms, 1s", &options->every},
-      {"-n,--rows", "N", "With -i, --period or --migrations: at most so many rows; with -p, -a or -C it is the end",
+      {"-n,--rows", "N",
+       "With -i: rows at so many times; with --period or --migrations: so many rows of these. With -p, -a or -C it is "
+       "then the end. With -t rows of threads' ends come besides",
        &options->rows},
       {"-p,--pid", "PID", "A process that runs already, with what it starts from now on", &options->pid},
       {"-t,--per-thread", "", "A row for each thread; with -i a row for each that lives, each time",

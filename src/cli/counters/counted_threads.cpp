@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -49,7 +50,9 @@ class ThreadRows {
         options_.every_ns > 0 && ticks_ < options_.most_rows && now_ns - last_tick_ns_ >= options_.every_ns;
     if (is_tick) ++ticks_;
     if (is_tick) last_tick_ns_ += (now_ns - last_tick_ns_) / options_.every_ns * options_.every_ns;
-    return counting_->Read(is_tick, Visit());
+    const Status read = counting_->Read(is_tick, Visit());
+    TellInOrder();
+    return read;
   }
 
   bool HasToldAll() const { return !is_told_ || std::max(ticks_, samples_) >= options_.most_rows; }
@@ -58,6 +61,7 @@ class ThreadRows {
   Result<ThreadRun> End() {
     const int64_t end_ns = MonotonicNs();
     ATTUNE_CHECK_OK(counter::EndWhenAllHaveEnded(*counting_, Visit()));
+    TellInOrder();
     run_.seconds = Seconds(end_ns);
     for (const auto& notes : {counting_->Notes(), options_.metrics.notes()})
       run_.notes.insert(run_.notes.end(), notes.begin(), notes.end());
@@ -80,11 +84,15 @@ class ThreadRows {
                   .thread = thread};
     if (options_.tell) GoOnFromBefore(row);
     options_.metrics.Complete(row.thread.counts, row.lived_s);
-    if (options_.tell) {
-      is_told_ = is_told_ && options_.tell(row);
-    } else {
-      run_.rows.push_back(std::move(row));
-    }
+    run_.rows.push_back(std::move(row));
+  }
+
+  /// What was read at once: ends come after samples, and those of one CPU after those of another.
+  void TellInOrder() {
+    std::ranges::stable_sort(run_.rows, {}, &ThreadRow::seconds);
+    if (!options_.tell) return;
+    for (const ThreadRow& row : run_.rows) is_told_ = is_told_ && options_.tell(row);
+    run_.rows.clear();
   }
 
   /// The row is of the time since the thread's row before.
