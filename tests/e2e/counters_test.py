@@ -486,6 +486,16 @@ class Counters(E2E):
             self.assertEqual(result.returncode, 2, (option, result.stderr))
             self.assertRegex(result.stderr.decode(), r"--[a-z-]+ and --from exclude each other(?s:.*)hint: .*attune run --count", option)
 
+    def test_names_of_threads_do_not_steer_a_terminal(self):
+        program = "import ctypes, time\nctypes.CDLL(None).prctl(15, b'a\\x1b]0;\\x07\\n\\xff,b', 0, 0, 0)\ntime.sleep(0.2)"
+        for options in (("--csv",), (), ("--csv", "-i", "50ms"), ("-i", "50ms")):
+            result = self.attune("counters", "-t", *options, "-e", "task-clock", "-o", "names", "--", sys.executable, "-c", program)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(self.path("names"), "rb") as file:
+                text = file.read()
+            self.assertIn(b"a?]0;???,b", text)
+            self.assertEqual(re.findall(rb"[\x00-\x09\x0b-\x1f\x7f-\xff]", text), [], text)
+
     def test_events_are_listed(self):
         names = self.attune("list", "events", "--names").stdout.split()
         self.assertIn(b"page-faults", names)

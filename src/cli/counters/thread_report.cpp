@@ -80,7 +80,7 @@ std::string ThreadsText(const std::string& title, const std::vector<NamedEvent>&
     const bool is_rest = row.kind == ThreadRow::Kind::kRest;
     AddRow(table,
            {is_rest ? "" : std::to_string(row.thread.tid), is_rest ? "" : std::to_string(row.thread.pid),
-            Printable(row.thread.name) + (row.kind == ThreadRow::Kind::kTick ? " (lives)" : ""),
+            CleanText(row.thread.name) + (row.kind == ThreadRow::Kind::kTick ? " (lives)" : ""),
             is_rest ? "" : FormatDuration(std::llround(row.lived_s * 1e9))},
            events, row.thread.counts);
   }
@@ -137,9 +137,9 @@ std::string ThreadHeading(const std::vector<NamedEvent>& events, bool csv) {
 std::string ThreadRowText(const std::vector<NamedEvent>& events, const ThreadRow& row, bool csv) {
   const counter::ThreadCounts& thread = row.thread;
   std::string text = csv ? fmt::format("{:.6f},{},{},{},{},{:.6f},{}", row.seconds, KindName(row.kind), thread.pid,
-                                       thread.tid, CsvField(thread.name), row.lived_s, CpuText(row))
+                                       thread.tid, CsvField(CleanText(thread.name)), row.lived_s, CpuText(row))
                          : fmt::format("{:9.3f}  {:4}  {:8}  {:8}  {:15}", row.seconds, KindName(row.kind), thread.pid,
-                                       thread.tid, Printable(thread.name));
+                                       thread.tid, CleanText(thread.name));
   for (size_t i = 0; i < events.size(); ++i) text += CountText(events[i], thread.counts[i], csv);
   return text + "\n";
 }
