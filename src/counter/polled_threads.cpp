@@ -87,6 +87,10 @@ Status PolledThreads::Look(pid_t pid) {
   return {};
 }
 
+bool PolledThreads::HasEnded(pid_t tid, const Thread& thread) const {
+  return !thread.is_there && !host_.Exists(fmt::format("/proc/{}/task/{}", thread.pid, tid));
+}
+
 ThreadCounts PolledThreads::CountsOf(pid_t tid, Thread& thread) {
   ThreadCounts counts{.pid = thread.pid,
                       .tid = tid,
@@ -110,7 +114,8 @@ Status PolledThreads::Read(bool with_living, const Visit& visit) {
   for (const pid_t pid : known) ATTUNE_CHECK_OK(Look(pid));
   for (auto at = threads_.begin(); at != threads_.end();) {
     auto& [tid, thread] = *at;
-    const bool has_ended = !thread.is_there;
+    const bool has_ended = HasEnded(tid, thread);
+    thread.is_there = !has_ended;
     if (thread.set && (has_ended || with_living)) {
       const ThreadCounts counts = CountsOf(tid, thread);
       for (size_t i = 0; has_ended && i < ended_.size(); ++i) ended_[i] += counts.counts[i].value;

@@ -37,6 +37,8 @@ class PolledThreads final : public ThreadCounting {
   };
 
   Status Begin(pid_t pid, pid_t tid, bool from_exec);
+  /// Whether it has ended, also where there is no descriptor left to look for it.
+  bool HasEnded(pid_t tid, const Thread& thread) const;
   /// Looks for threads, and for processes that they started.
   Status Look(pid_t pid);
   void Name(pid_t tid, Thread& thread);

@@ -80,6 +80,43 @@ TEST(PolledThreads, EachThreadHasARowAndTheRestIsNotLost) {
   EXPECT_EQ(seen.threads[child.pid()].pid, child.pid());
 }
 
+/// No more descriptors than are in use, until it is destroyed.
+class NoDescriptorLeft {
+ public:
+  NoDescriptorLeft() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const UniqueFd next(dup(0));  // the lowest one that is free
+    const rlimit none{static_cast<rlim_t>(next.get()), before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptorLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(PolledThreads, AThreadLivesAlsoWhereNoDescriptorIsLeftToLookForIt) {
+  auto events = ParseEvents(HostRoot(), {}, "page-faults:u");
+  ASSERT_TRUE(events.ok());
+  WaitingChild child([] {});
+  PolledThreads threads(HostRoot(), KernelPerfOpen(), *events);
+  const Status followed = threads.Follow(child.pid(), false);
+  if (!followed.ok() && followed.error().code == Errc::kPermission) GTEST_SKIP() << followed.error().message;
+  ASSERT_TRUE(followed.ok()) << followed.error().message;
+  Seen seen;
+  {
+    const NoDescriptorLeft none;
+    ASSERT_TRUE(ThreadsOf(HostRoot(), child.pid()).empty());
+    ASSERT_TRUE(threads.Read(true, seen.Visit()).ok());
+  }
+  EXPECT_FALSE(threads.HaveAllEnded());
+  ASSERT_EQ(seen.threads.size(), 1u);
+  EXPECT_FALSE(seen.threads.at(child.pid()).HasEnded());
+  child.Finish();
+  ASSERT_TRUE(threads.Read(true, seen.Visit()).ok());
+  EXPECT_TRUE(seen.threads.at(child.pid()).HasEnded());
+}
+
 TEST(PolledThreads, AProcessThatIsNotThereIsAnError) {
   auto events = ParseEvents(HostRoot(), {}, "page-faults");
   ASSERT_TRUE(events.ok());
