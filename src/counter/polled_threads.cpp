@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -13,6 +15,8 @@ namespace {
 
 /// A thread has the name of who started it until it gives itself one or becomes another program.
 constexpr int kLooksForName = 5;
+/// What is in none of the threads' rows.
+constexpr char kRestName[] = "(while unseen)";
 
 std::vector<pid_t> Numbers(const std::vector<std::string_view>& words) {
   std::vector<pid_t> numbers;
@@ -22,6 +26,19 @@ std::vector<pid_t> Numbers(const std::vector<std::string_view>& words) {
     if (number > 0) numbers.push_back(number);
   }
   return numbers;
+}
+
+bool IsCpuTime(const NamedEvent& event) {
+  return event.parts.size() == 1 && IsSoftware(event.parts.front()) &&
+         event.parts.front().config == PERF_COUNT_SW_TASK_CLOCK;
+}
+
+/// What the kernel accounts of the thread so far.
+int64_t CpuNs(const HostRoot& host, pid_t pid, pid_t tid) {
+  int64_t cpu_ns = 0;
+  const std::string text = host.ReadFile(fmt::format("/proc/{}/task/{}/schedstat", pid, tid)).value_or("");
+  std::from_chars(text.data(), text.data() + text.size(), cpu_ns);
+  return cpu_ns;
 }
 
 }  // namespace
@@ -42,7 +59,23 @@ Status PolledThreads::Follow(pid_t pid, bool from_exec) {
   ended_.resize(events_.size());
   begin_ns_ = MonotonicNs();
   roots_.push_back(pid);
+  are_whole_ = are_whole_ && from_exec;
   return {};
+}
+
+/// The kernel lets the name follow some microseconds after the exec.
+void PolledThreads::HasBegun() {
+  constexpr int kTries = 20;
+  for (const pid_t root : roots_) {
+    const auto found = threads_.find(root);
+    if (found == threads_.end()) continue;
+    const std::string before = found->second.name;
+    for (int i = 0; i < kTries && found->second.name == before; ++i) {
+      if (i > 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      Name(root, found->second);
+    }
+    found->second.looks = 0;
+  }
 }
 
 Status PolledThreads::Begin(pid_t pid, pid_t tid, bool from_exec) {
@@ -75,7 +108,9 @@ Status PolledThreads::Look(pid_t pid) {
   for (const pid_t tid : ThreadsOf(host_, pid)) {
     const auto known = threads_.find(tid);
     if (known == threads_.end()) {
+      const int64_t before_ns = are_whole_ ? CpuNs(host_, pid, tid) : 0;
       ATTUNE_CHECK_OK(Begin(pid, tid, false));
+      threads_[tid].before_ns = before_ns;
     } else {
       known->second.is_there = true;
       if (known->second.looks < kLooksForName) Name(tid, known->second);
@@ -100,6 +135,9 @@ ThreadCounts PolledThreads::CountsOf(pid_t tid, Thread& thread) {
                       .end_ns = MonotonicNs()};
   thread.set->Read();
   counts.counts = thread.set->Counts();
+  for (size_t i = 0; i < events_.size(); ++i) {
+    if (IsCpuTime(events_[i])) counts.counts[i].value += static_cast<double>(thread.before_ns) * events_[i].scale;
+  }
   return counts;
 }
 
@@ -138,8 +176,7 @@ Status PolledThreads::End(const Visit& visit) {
   }
   if (!all_) return {};
   all_->Read();
-  ThreadCounts rest{
-      .name = "(too short-lived)", .moment = Moment::kEnded, .start_ns = begin_ns_, .end_ns = MonotonicNs()};
+  ThreadCounts rest{.name = kRestName, .moment = Moment::kEnded, .start_ns = begin_ns_, .end_ns = MonotonicNs()};
   rest.counts = all_->Counts();
   bool is_some = false;
   for (size_t i = 0; i < seen.size(); ++i) {

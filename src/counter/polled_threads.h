@@ -1,6 +1,7 @@
 #pragma once
 /// Counts of each thread by perf events of its own, which need no rights beyond those over the process. Threads are
-/// looked for in /proc: those that end in between are told in one row.
+/// looked for in /proc: those that end in between are told in one row, with what others counted before they were found
+/// (CPU time of those is their own: the kernel has it of each).
 
 #include <map>
 #include <optional>
@@ -19,6 +20,7 @@ class PolledThreads final : public ThreadCounting {
 
   /// @cost a descriptor for each event of each thread
   Status Follow(pid_t pid, bool from_exec) override;
+  void HasBegun() override;
   /// Threads that live shorter than that are told together.
   int64_t PeriodNs() const override { return 10'000'000; }
   Status Read(bool with_living, const Visit& visit) override;
@@ -33,6 +35,7 @@ class PolledThreads final : public ThreadCounting {
     int looks = 0;  ///< at its name, which it may get after its start
     int64_t start_ns = 0;
     std::optional<CounterSet> set;  ///< nullopt: it cannot be counted, and is of the rest
+    int64_t before_ns = 0;          ///< CPU time until it was found
     bool is_there = false;          ///< at the last look
   };
 
@@ -51,6 +54,7 @@ class PolledThreads final : public ThreadCounting {
   std::vector<NamedEvent> events_;
   std::optional<CounterSet> all_;  ///< with all that they start
   std::vector<pid_t> roots_;
+  bool are_whole_ = true;      ///< all that is found has started since it is followed
   std::set<pid_t> looked_at_;  ///< processes, at this look
   std::map<pid_t, Thread> threads_;
   std::vector<double> ended_;  ///< counts of threads that have ended, by event

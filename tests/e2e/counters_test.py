@@ -349,6 +349,24 @@ class Counters(E2E):
         _, whole, _ = self.counts("-e", "page-faults:u", "--", *program)
         self.assertAlmostEqual(counted, whole["page-faults:u"], delta=0.1 * counted + 30)
 
+    def threads_without_ebpf(self, events, *program):
+        self.write("no_bpf.py", REFUSED % '{"x86_64": 321, "aarch64": 280}')
+        result = self.run_program(sys.executable, "no_bpf.py", ATTUNE, "counters", "-t", "--json", "-e", events, "--", *program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stderr[result.stderr.index(b"{"):])["threads"]
+
+    def test_without_ebpf_a_short_program_has_its_own_name(self):
+        self.assertEqual(self.threads_without_ebpf("page-faults:u", "true")[0]["thread"], "true")
+
+    def test_without_ebpf_cpu_time_before_a_thread_was_found_is_its_own(self):
+        """They compute, and sleep until they are found."""
+        program = "import threading, time\n" \
+                  "def work():\n while time.thread_time() < 0.005: pass\n time.sleep(0.1)\n" \
+                  "for _ in range(20):\n thread = threading.Thread(target=work)\n thread.start()\n thread.join()"
+        rows = self.threads_without_ebpf("task-clock", sys.executable, "-c", program)
+        own = [row["counts"]["task-clock"] for row in rows if row["tid"] not in (0, row["pid"])]
+        self.assertGreater(sum(own), 0.8 * 20 * 5e6, rows)
+
     def test_events_are_sampled(self):
         if not self.sees_each_thread():
             refused = self.attune("counters", "-t", "--period", "page-faults=100", "--", "true")
