@@ -21,10 +21,10 @@ struct thread_accounted {
 
 /* Sums of a followed thread, since it is followed. */
 struct thread_sums {
-  unsigned long long start_ns; /* all times: CLOCK_MONOTONIC */
-  unsigned long long end_ns;   /* 0: it lives */
-  unsigned int waits_for_exec; /* what it does before its exec does not count */
-  int tid;                     /* when it was begun to be followed: exec exchanges it with the first thread's */
+  unsigned long long start_ns;    /* all times: CLOCK_MONOTONIC */
+  unsigned long long end_ns;      /* 0: it lives */
+  unsigned int waits_for_exec;    /* what it does before its exec does not count */
+  int tid;                        /* when it was begun to be followed: exec exchanges it with the first thread's */
   struct thread_accounted before; /* what was accounted when it was begun to be followed */
   struct thread_count counts[kMaxThreadCounters];
 };
