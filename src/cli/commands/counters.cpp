@@ -109,11 +109,13 @@ Status CheckWhat(const CountersOptions& options) {
   if (has_moments && !options.per_thread)
     return Error{Errc::kInvalidArgument, "--period and --migrations need --per-thread",
                  "attune counters -t --period page-faults=1000 -- PROGRAM"};
-  if (has_moments && options.json)
-    return Error{Errc::kInvalidArgument, "--json excludes --period and --migrations", "--csv has a line each time"};
   if (!options.every.empty() && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--interval and --repeat exclude each other", ""};
   return {};
+}
+
+RowFormat FormatOf(const CountersOptions& options) {
+  return options.json ? RowFormat::kJson : options.csv ? RowFormat::kCsv : RowFormat::kText;
 }
 
 /// The stream of the counts: a program's output is its own.
@@ -246,8 +248,6 @@ Status ChooseEvents(const CountersOptions& options, const HostRoot& host, const 
 
 Result<int64_t> EveryNs(const CountersOptions& options) {
   if (options.every.empty()) return 0;
-  if (options.json)
-    return Error{Errc::kInvalidArgument, "--json and --interval exclude each other", "--csv has a line each time"};
   return ParseIntervalNs(options.every, "--interval", kLeastEveryNs, kMostNs);
 }
 
@@ -288,8 +288,8 @@ Status WriteThreads(const Output& output, const CountersOptions& options, const 
   if (!options.csv)
     return Write(output,
                  "\n" + ThreadsText(TitleOf(options), events, what.metrics, run, TerminalWidth(output.stream())));
-  std::string text = ThreadHeading(events, true);
-  for (const ThreadRow& row : run.rows) text += ThreadRowText(events, row, true);
+  std::string text = ThreadHeading(events, RowFormat::kCsv);
+  for (const ThreadRow& row : run.rows) text += ThreadRowText(events, row, RowFormat::kCsv);
   return Write(output, text);
 }
 
@@ -319,17 +319,18 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
   ATTUNE_TRY(const Output output, Output::Open(options));
   const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
-  Rows rows(output, ThreadHeading(columns, options.csv));
+  const RowFormat format = FormatOf(options);
+  Rows rows(output, ThreadHeading(columns, format));
   if (what.every_ns > 0 || !what.periods.empty() || what.migrations)
-    what.tell = [&](const ThreadRow& row) { return rows.Add(ThreadRowText(columns, row, options.csv)); };
+    what.tell = [&](const ThreadRow& row) { return rows.Add(ThreadRowText(columns, row, format)); };
   pid_t pid = 0;
   if (!options.pid.empty()) {
     ATTUNE_TRY(pid, session::ParseProcess(options.pid));
   }
   ATTUNE_TRY(const ThreadRun run,
              pid == 0 ? CountThreadsOfProgram(options.program, what) : CountThreadsOfProcess(pid, what));
-  const Status written =
-      what.tell ? rows.End(options.csv ? "" : NotesText(run.notes)) : WriteThreads(output, options, what, run);
+  const Status written = what.tell ? rows.End(format == RowFormat::kText ? NotesText(run.notes) : "")
+                                   : WriteThreads(output, options, what, run);
   if (pid != 0) ATTUNE_CHECK_OK(written);
   return ExitLike(written, run.exit);
 }
@@ -353,10 +354,11 @@ Result<int> RunCounters(const CountersOptions& options) {
   const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
   ATTUNE_CHECK_OK(ChooseTimes(options, online, what));
   ATTUNE_TRY(const Output output, Output::Open(options));
-  Rows rows(output, RowsHeading(columns, options.csv));
+  const RowFormat format = FormatOf(options);
+  Rows rows(output, RowsHeading(columns, format));
   if (what.every_ns > 0) {
     what.tell = [&](double seconds, const std::vector<counter::EventCount>& counts) {
-      return rows.Add(RowText(seconds, columns, counts, options.csv));
+      return rows.Add(RowText(seconds, columns, counts, format));
     };
   }
   if (!options.program.empty()) {
@@ -428,7 +430,7 @@ Command MakeCountersCommand() {
       {"--bind-attune", "CPUS", "Run attune itself on these CPUs alone", &options->bind_attune},
       {"-o,--output", "FILE", "Write the counts there", &options->output, Complete::kFile},
       {"--csv", "", "As CSV", &options->csv},
-      {"--json", "", "As one JSON document", &options->json},
+      {"--json", "", "As one JSON document; rows: a document on each line", &options->json},
   };
   command.program = &options->program;
   command.examples = {

@@ -237,25 +237,40 @@ nlohmann::ordered_json CountsJson(const std::string& title, const std::vector<Na
           {"notes", NotesJson(runs.front().notes)}};
 }
 
-std::string HeadingText(const NamedEvent& event, bool csv) {
-  return csv ? "," + CsvField(event.name) : fmt::format("  {:>{}}", Printable(event.name), WidthOf(event));
+std::string HeadingText(const NamedEvent& event, RowFormat format) {
+  return format == RowFormat::kCsv ? "," + CsvField(event.name)
+                                   : fmt::format("  {:>{}}", Printable(event.name), WidthOf(event));
 }
 
-std::string CountText(const NamedEvent& event, const EventCount& count, bool csv) {
-  if (csv) return count.is_known ? fmt::format(",{:.10g}", count.value) : ",";
+std::string CountText(const NamedEvent& event, const EventCount& count, RowFormat format) {
+  if (format == RowFormat::kCsv) return count.is_known ? fmt::format(",{:.10g}", count.value) : ",";
   return fmt::format("  {:>{}}", count.is_known ? ValueText(event, count.value) : "-", WidthOf(event));
 }
 
-std::string RowsHeading(const std::vector<NamedEvent>& events, bool csv) {
-  std::string text = csv ? "seconds" : fmt::format("{:>9}", "s");
-  for (const NamedEvent& event : events) text += HeadingText(event, csv);
+nlohmann::ordered_json CountsByName(const std::vector<NamedEvent>& events, const std::vector<EventCount>& counts) {
+  using Json = nlohmann::ordered_json;
+  Json by_name = Json::object();
+  for (size_t i = 0; i < events.size(); ++i)
+    by_name[events[i].name] = counts[i].is_known ? Json(counts[i].value) : Json(nullptr);
+  return by_name;
+}
+
+std::string JsonLine(const nlohmann::ordered_json& row) {
+  return row.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string RowsHeading(const std::vector<NamedEvent>& events, RowFormat format) {
+  if (format == RowFormat::kJson) return "";
+  std::string text = format == RowFormat::kCsv ? "seconds" : fmt::format("{:>9}", "s");
+  for (const NamedEvent& event : events) text += HeadingText(event, format);
   return text + "\n";
 }
 
 std::string RowText(double seconds, const std::vector<NamedEvent>& events, const std::vector<EventCount>& counts,
-                    bool csv) {
-  std::string text = fmt::format("{:{}.3f}", seconds, csv ? 0 : 9);
-  for (size_t i = 0; i < events.size(); ++i) text += CountText(events[i], counts[i], csv);
+                    RowFormat format) {
+  if (format == RowFormat::kJson) return JsonLine({{"seconds", seconds}, {"counts", CountsByName(events, counts)}});
+  std::string text = fmt::format("{:{}.3f}", seconds, format == RowFormat::kCsv ? 0 : 9);
+  for (size_t i = 0; i < events.size(); ++i) text += CountText(events[i], counts[i], format);
   return text + "\n";
 }
 

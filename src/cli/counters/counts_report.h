@@ -1,6 +1,7 @@
 #pragma once
 /// Counts of events as text, CSV and JSON.
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -36,12 +37,18 @@ std::string ValueText(const counter::NamedEvent& event, double value);
 std::string NotesText(const std::vector<counter::EventNote>& notes);
 nlohmann::ordered_json NotesJson(const std::vector<counter::EventNote>& notes);
 
-/// An event's column in rows, with what separates it from the one before.
-std::string HeadingText(const counter::NamedEvent& event, bool csv);
-std::string CountText(const counter::NamedEvent& event, const counter::EventCount& count, bool csv);
+/// Of JSON each row is a document on a line of its own, and there is no heading.
+enum class RowFormat : uint8_t { kText, kCsv, kJson };
+/// An event's column in rows of text or CSV, with what separates it from the one before.
+std::string HeadingText(const counter::NamedEvent& event, RowFormat format);
+std::string CountText(const counter::NamedEvent& event, const counter::EventCount& count, RowFormat format);
+/// Counts by the events' names; null: not known.
+nlohmann::ordered_json CountsByName(const std::vector<counter::NamedEvent>& events,
+                                    const std::vector<counter::EventCount>& counts);
+std::string JsonLine(const nlohmann::ordered_json& row);
 /// Rows of counts while they are taken: a heading, and a row a time.
-std::string RowsHeading(const std::vector<counter::NamedEvent>& events, bool csv);
+std::string RowsHeading(const std::vector<counter::NamedEvent>& events, RowFormat format);
 std::string RowText(double seconds, const std::vector<counter::NamedEvent>& events,
-                    const std::vector<counter::EventCount>& counts, bool csv);
+                    const std::vector<counter::EventCount>& counts, RowFormat format);
 
 }  // namespace attune::cli

@@ -95,26 +95,27 @@ std::string ThreadsText(const std::string& title, const std::vector<NamedEvent>&
          table.ToString(2, width) + NotesText(run.notes);
 }
 
+namespace {
+
+nlohmann::ordered_json RowJson(const std::vector<NamedEvent>& events, const ThreadRow& row) {
+  using Json = nlohmann::ordered_json;
+  return {{"kind", KindName(row.kind)},
+          {"pid", row.thread.pid},
+          {"tid", row.thread.tid},
+          {"thread", row.thread.name},
+          {"seconds", row.seconds},
+          {"lived_s", row.lived_s},
+          {"cpu", row.thread.cpu < 0 ? Json(nullptr) : Json(row.thread.cpu)},
+          {"core_type", row.thread.cpu < 0 ? Json(nullptr) : Json(row.core_type)},
+          {"counts", CountsByName(events, row.thread.counts)}};
+}
+
+}  // namespace
+
 nlohmann::ordered_json ThreadsJson(const std::string& title, const std::vector<NamedEvent>& events,
                                    const ThreadRun& run) {
-  using Json = nlohmann::ordered_json;
-  Json threads = Json::array();
-  for (const ThreadRow& row : run.rows) {
-    Json counts = Json::object();
-    for (size_t i = 0; i < events.size(); ++i) {
-      const EventCount& count = row.thread.counts[i];
-      counts[events[i].name] = count.is_known ? Json(count.value) : Json(nullptr);
-    }
-    threads.push_back({{"kind", KindName(row.kind)},
-                       {"pid", row.thread.pid},
-                       {"tid", row.thread.tid},
-                       {"thread", row.thread.name},
-                       {"seconds", row.seconds},
-                       {"lived_s", row.lived_s},
-                       {"cpu", row.thread.cpu < 0 ? Json(nullptr) : Json(row.thread.cpu)},
-                       {"core_type", row.thread.cpu < 0 ? Json(nullptr) : Json(row.core_type)},
-                       {"counts", std::move(counts)}});
-  }
+  auto threads = nlohmann::ordered_json::array();
+  for (const ThreadRow& row : run.rows) threads.push_back(RowJson(events, row));
   return {{"of", title}, {"seconds", run.seconds}, {"threads", std::move(threads)}, {"notes", NotesJson(run.notes)}};
 }
 
@@ -127,20 +128,24 @@ std::string CpuText(const ThreadRow& row) {
 
 }  // namespace
 
-std::string ThreadHeading(const std::vector<NamedEvent>& events, bool csv) {
-  std::string text = csv ? "seconds,kind,pid,tid,thread,lived,cpu,core_type"
+std::string ThreadHeading(const std::vector<NamedEvent>& events, RowFormat format) {
+  if (format == RowFormat::kJson) return "";
+  std::string text = format == RowFormat::kCsv
+                         ? "seconds,kind,pid,tid,thread,lived,cpu,core_type"
                          : fmt::format("{:>9}  {:4}  {:>8}  {:>8}  {:15}", "s", "", "process", "thread", "");
-  for (const NamedEvent& event : events) text += HeadingText(event, csv);
+  for (const NamedEvent& event : events) text += HeadingText(event, format);
   return text + "\n";
 }
 
-std::string ThreadRowText(const std::vector<NamedEvent>& events, const ThreadRow& row, bool csv) {
+std::string ThreadRowText(const std::vector<NamedEvent>& events, const ThreadRow& row, RowFormat format) {
+  if (format == RowFormat::kJson) return JsonLine(RowJson(events, row));
   const counter::ThreadCounts& thread = row.thread;
-  std::string text = csv ? fmt::format("{:.6f},{},{},{},{},{:.6f},{}", row.seconds, KindName(row.kind), thread.pid,
+  std::string text = format == RowFormat::kCsv
+                         ? fmt::format("{:.6f},{},{},{},{},{:.6f},{}", row.seconds, KindName(row.kind), thread.pid,
                                        thread.tid, CsvField(CleanText(thread.name)), row.lived_s, CpuText(row))
                          : fmt::format("{:9.3f}  {:4}  {:8}  {:8}  {:15}", row.seconds, KindName(row.kind), thread.pid,
                                        thread.tid, CleanText(thread.name));
-  for (size_t i = 0; i < events.size(); ++i) text += CountText(events[i], thread.counts[i], csv);
+  for (size_t i = 0; i < events.size(); ++i) text += CountText(events[i], thread.counts[i], format);
   return text + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/counters/counted_threads.h"
+#include "cli/counters/counts_report.h"
 
 namespace attune::cli {
 
@@ -16,8 +17,9 @@ std::string ThreadsText(const std::string& title, const std::vector<counter::Nam
 nlohmann::ordered_json ThreadsJson(const std::string& title, const std::vector<counter::NamedEvent>& events,
                                    const ThreadRun& run);
 
-/// A heading, and a row a thread and time. @param csv "seconds,kind,pid,tid,thread,lived,EVENT..."
-std::string ThreadHeading(const std::vector<counter::NamedEvent>& events, bool csv);
-std::string ThreadRowText(const std::vector<counter::NamedEvent>& events, const ThreadRow& row, bool csv);
+/// A heading, and a row a thread and time. CSV: "seconds,kind,pid,tid,thread,lived,cpu,core_type,EVENT..."; JSON: as
+/// ThreadsJson() has them
+std::string ThreadHeading(const std::vector<counter::NamedEvent>& events, RowFormat format);
+std::string ThreadRowText(const std::vector<counter::NamedEvent>& events, const ThreadRow& row, RowFormat format);
 
 }  // namespace attune::cli
