@@ -38,12 +38,6 @@ struct EventCount {
 /// Growth of counts since `before`, which is empty or of the same events.
 std::vector<EventCount> GrowthOf(const std::vector<EventCount>& now, const std::vector<EventCount>& before);
 
-/// An event that is not counted, or not all of it.
-struct EventNote {
-  std::string event;
-  std::string why;
-};
-
 /// Whether a program's own part has none of it; why it is not counted where the kernel's part may not be.
 bool HappensInKernel(const Event& event);
 inline constexpr std::string_view kNotInKernel = "it happens in the kernel, which may not be counted here";

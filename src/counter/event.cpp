@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "counter/known_elsewhere.h"
 #include "counter/libpfm_names.h"
 #include "counter/vendor_events.h"
 
@@ -133,6 +134,7 @@ class EventParser {
     std::ranges::copy_if(pmus, std::back_inserter(cores_), &Pmu::is_core);
   }
 
+  /// Error: of kUnavailable the message is the reason alone, without the name.
   Result<NamedEvent> Parse(std::string_view text) {
     NamedEvent named{.name = std::string(text), .parts = {}, .unit = ""};
     std::string_view name = text;
@@ -161,15 +163,15 @@ class EventParser {
     if (name.ends_with('/')) return OfUnit(name, named);
     if (KernelEvent(name, named)) {
       if (!named.parts.empty()) return {};
-      return Error{Errc::kUnavailable, fmt::format("'{}': this machine shows no counters of its cores", name),
-                   "a virtual machine has them where its host hands them on; task-clock, context-switches, "
-                   "cpu-migrations and page-faults are counted everywhere"};
+      return NoCores();
     }
     if (name.starts_with('r') && Number("0x" + std::string(name.substr(1)))) return Raw(name, named);
     if (UnitsOwn(name, named)) return {};
     if (const size_t colon = name.find(':'); colon != std::string_view::npos && Tracepoint(name, colon, named))
       return {};
     if (const auto found = FindLibpfmEvent(std::string(name))) {
+      // libpfm4 knows the processor, whether or not the kernel shows its counters.
+      if (found->type == PERF_TYPE_RAW && cores_.empty()) return NoCores();
       named.parts.push_back({.type = found->type,
                              .config = found->config,
                              .config1 = found->config1,
@@ -198,9 +200,22 @@ class EventParser {
       }
       if (!named.parts.empty()) return {};
       if (std::ranges::any_of(events, [&](const auto& one) { return IsSameName(one.name, name); }))
-        return Error{Errc::kUnavailable,
-                     fmt::format("'{}' of {}: this machine shows no unit that counts it", name, file.file), ""};
+        return Error{Errc::kUnavailable, fmt::format("this machine shows no unit that counts it ({})", file.file), ""};
     }
+    return NotOfThisMachine(name);
+  }
+
+  static Error NoCores() {
+    return {Errc::kUnavailable, "this machine shows no counters of its cores",
+            "a virtual machine has them where its host hands them on; task-clock, context-switches, cpu-migrations and "
+            "page-faults are counted everywhere"};
+  }
+
+  /// A name that other machines have, or a typing error.
+  Error NotOfThisMachine(std::string_view name) const {
+    if (IsUnitsEventOfLinux(name)) return {Errc::kUnavailable, "no unit of this machine has such an event", ""};
+    if (const auto models = LibpfmModelsWith(std::string(name)); !models.empty())
+      return {Errc::kUnavailable, fmt::format("it is an event of other machines ({})", models), ""};
     return Unknown(name);
   }
 
@@ -242,7 +257,7 @@ class EventParser {
            .cpus = core.is_one_of_several ? core.cpus : CpuSet()});
     }
     if (!named.parts.empty()) return {};
-    return Error{Errc::kUnavailable, fmt::format("'{}': this machine shows no counters of its cores", name), ""};
+    return NoCores();
   }
 
   /// A unit's own name without the unit: "energy-pkg", "tsc".
@@ -272,8 +287,10 @@ class EventParser {
     if (pmu == pmus_.end()) {
       std::vector<std::string> devices;
       for (const Pmu& one : pmus_) devices.push_back(one.device);
-      return Error{Errc::kUnavailable, fmt::format("'{}': this machine has no unit '{}'", name, device),
-                   DidYouMean(device, devices)};
+      const std::string near = DidYouMean(device, devices);
+      if (!IsUnitOfLinux(device))
+        return Error{Errc::kInvalidArgument, fmt::format("'{}': this machine has no unit '{}'", name, device), near};
+      return Error{Errc::kUnavailable, fmt::format("this machine has no unit '{}'", device), near};
     }
     const std::string_view terms = name.substr(slash + 1, name.size() - slash - 2);
     Event event = EventOf(*pmu);
@@ -368,6 +385,17 @@ Error EmptyName(std::string_view list) {
   return {Errc::kInvalidArgument, fmt::format("'{}' has an empty name", list), "as in cycles,instructions"};
 }
 
+/// The event of a name. nullopt: this machine cannot count it, and `left_out` says why
+Result<std::optional<NamedEvent>> EventHere(EventParser& parser, std::string_view name,
+                                            std::vector<EventNote>* left_out) {
+  auto event = parser.Parse(name);
+  if (event.ok()) return std::optional(*std::move(event));
+  if (event.error().code != Errc::kUnavailable) return event.error();
+  if (left_out == nullptr) return event.error().WithContext(fmt::format("'{}'", name));
+  left_out->push_back({std::string(name), event.error().message});
+  return std::optional<NamedEvent>();
+}
+
 }  // namespace
 
 perf_event_attr Event::Attributes() const {
@@ -401,19 +429,25 @@ std::vector<std::string_view> SplitEvents(std::string_view list) {
 
 bool IsSoftware(const Event& event) { return event.type == PERF_TYPE_SOFTWARE; }
 
-Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list) {
+Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list,
+                                            std::vector<EventNote>* left_out) {
   EventParser parser(host, pmus);
   std::vector<NamedEvent> events;
   for (const std::string_view name : SplitEvents(list)) {
     if (name.empty()) return EmptyName(list);
-    ATTUNE_TRY(NamedEvent event, parser.Parse(name));
-    events.push_back(std::move(event));
+    ATTUNE_TRY(auto event, EventHere(parser, name, left_out));
+    if (event) events.push_back(*std::move(event));
   }
   return events;
 }
 
+Error NothingIsCounted(const std::vector<EventNote>& left_out) {
+  return {Errc::kUnavailable, fmt::format("'{}': {}", left_out.front().event, left_out.front().why),
+          "task-clock, context-switches, cpu-migrations and page-faults are counted everywhere"};
+}
+
 Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const std::vector<Pmu>& pmus,
-                                                     std::string_view list) {
+                                                     std::string_view list, std::vector<EventNote>* left_out) {
   EventParser parser(host, pmus);
   std::vector<SampledEvent> events;
   for (std::string_view name : SplitEvents(list)) {
@@ -430,7 +464,9 @@ Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const
       name = name.substr(0, equals);
     }
     if (name.empty()) return EmptyName(list);
-    ATTUNE_TRY(sampled.event, parser.Parse(name));
+    ATTUNE_TRY(auto event, EventHere(parser, name, left_out));
+    if (!event) continue;
+    sampled.event = *std::move(event);
     events.push_back(std::move(sampled));
   }
   return events;

@@ -34,6 +34,12 @@ struct NamedEvent {
   double scale = 1;
 };
 
+/// An event that is not counted, or not all of it.
+struct EventNote {
+  std::string event;
+  std::string why;
+};
+
 /// The names of a list, empty ones too: what is between commas. A comma between slashes is part of a name.
 std::vector<std::string_view> SplitEvents(std::string_view list);
 
@@ -44,17 +50,24 @@ std::vector<std::string_view> SplitEvents(std::string_view list);
 ///   sched:sched_switch                                                          a tracepoint
 ///   INST_RETIRED:ANY_P                                                          as libpfm4 calls it
 /// Behind each, ":u" or ":k": in the program, in the kernel only.
+/// @param left_out gets those that are known but that this machine cannot count, and why: the list may be empty then.
+/// nullptr: such an event is an error
 /// Error: kInvalidArgument with the nearest names; kUnavailable: this machine cannot count it, and why
-Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list);
+Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list,
+                                            std::vector<EventNote>* left_out = nullptr);
+
+/// Where nothing of a list is left. @pre left_out is not empty
+Error NothingIsCounted(const std::vector<EventNote>& left_out);
 
 /// An event, and how often it occurs between two samples of it.
 struct SampledEvent {
   NamedEvent event;
   uint64_t period = 0;  ///< 0: it was not said
 };
-/// A list of names as above, each with its period or without: "page-faults=1000,cycles". Error: as ParseEvents
+/// A list of names as above, each with its period or without: "page-faults=1000,cycles".
+/// @param left_out as ParseEvents  Error: as ParseEvents
 Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const std::vector<Pmu>& pmus,
-                                                     std::string_view list);
+                                                     std::string_view list, std::vector<EventNote>* left_out = nullptr);
 
 /// The first of the names that this machine can count. @pre not empty. Error: why it cannot count the first of them
 Result<NamedEvent> FirstEventOf(const HostRoot& host, const std::vector<Pmu>& pmus,

@@ -2,19 +2,24 @@
 
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
+#include <strings.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 namespace attune::counter {
 namespace {
 
-/// @param all also the codes of models that this machine is not
+/// @param all also the codes of models that this machine is not, by names that say which model
 bool IsReady(bool all) {
   static bool has_all = false, ready = false;
-  if (ready && (has_all || !all)) return true;
+  if (ready && has_all == all) return true;
+  constexpr const char* kAll = "LIBPFM_ENCODE_INACTIVE";
   if (ready) pfm_terminate();
+  if (all) setenv(kAll, "1", 1);
+  if (has_all && !all) unsetenv(kAll);
   has_all = all;
-  if (all) setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
   ready = pfm_initialize() == PFM_SUCCESS;
   return ready;
 }
@@ -38,6 +43,40 @@ uint64_t RawCode(const std::string& name) {
   return code;
 }
 
+bool IsSameName(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+/// Whether an event has all of these: parts and modifiers, as in "ANY_P:c=1".
+bool HasAttributes(int index, const pfm_event_info_t& event, std::string_view wanted) {
+  while (!wanted.empty()) {
+    const std::string_view one = wanted.substr(0, wanted.find(':'));
+    wanted.remove_prefix(std::min(wanted.size(), one.size() + 1));
+    bool is_there = false;
+    for (int attribute = 0; attribute < event.nattrs && !is_there; ++attribute) {
+      pfm_event_attr_info_t info{};
+      info.size = sizeof info;
+      is_there = pfm_get_event_attr_info(index, attribute, PFM_OS_NONE, &info) == PFM_SUCCESS &&
+                 IsSameName(one.substr(0, one.find('=')), Text(info.name));
+    }
+    if (!is_there) return false;
+  }
+  return true;
+}
+
+/// @param name "INST_RETIRED:ANY_P", without the model
+bool HasEvent(const pfm_pmu_info_t& model, std::string_view name) {
+  const std::string_view wanted = name.substr(0, name.find(':'));
+  for (int index = model.first_event; index >= 0; index = pfm_get_event_next(index)) {
+    pfm_event_info_t event{};
+    event.size = sizeof event;
+    if (pfm_get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS || !IsSameName(Text(event.name), wanted))
+      continue;
+    return HasAttributes(index, event, name.substr(std::min(name.size(), wanted.size() + 1)));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<perf_event_attr> FindLibpfmEvent(const std::string& name) {
@@ -50,6 +89,23 @@ std::optional<perf_event_attr> FindLibpfmEvent(const std::string& name) {
   if (pfm_get_os_event_encoding(name.c_str(), PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &argument) != PFM_SUCCESS)
     return std::nullopt;
   return attributes;
+}
+
+std::string LibpfmModelsWith(const std::string& name) {
+  constexpr size_t kMost = 3;
+  std::string models;
+  size_t count = 0;
+  if (!IsReady(false)) return models;
+  const size_t colons = name.find("::");
+  const std::string model = colons == std::string::npos ? "" : name.substr(0, colons);
+  const std::string bare = colons == std::string::npos ? name : name.substr(colons + 2);
+  for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX; ++i) {
+    const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
+    if (!info || (!model.empty() && model != info->name) || !HasEvent(*info, bare)) continue;
+    if (count < kMost) models.append(models.empty() ? "" : ", ").append(info->name);
+    ++count;
+  }
+  return count > kMost ? models + ", ..." : models;
 }
 
 std::vector<LibpfmModel> LibpfmModels() {

@@ -14,6 +14,9 @@ namespace attune::counter {
 /// @cost the first call 2 ms
 std::optional<perf_event_attr> FindLibpfmEvent(const std::string& name);
 
+/// Models with an event of that name, whatever this machine is: "skl, skx". Empty: none has it. @cost 10 ms
+std::string LibpfmModelsWith(const std::string& name);
+
 /// A model of processors or of another unit.
 struct LibpfmModel {
   std::string name;         ///< "skl"

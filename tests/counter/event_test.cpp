@@ -175,6 +175,39 @@ TEST_F(Events, WithoutCountersOfItsCoresAMachineSaysSo) {
   EXPECT_EQ(One("page-faults").config, static_cast<uint64_t>(PERF_COUNT_SW_PAGE_FAULTS));
 }
 
+TEST_F(Events, KnownOnesThatAMachineHasNotAreLeftOutWithTheReason) {
+  Unit("software", "1");
+  pmus_ = FindPmus(host_.Root(), kOnline);
+  constexpr std::string_view kNames =
+      "page-faults,cycles:u,L1-dcache-loads,r3c,cpu/event=1,umask=2/,energy-pkg,topdown-retiring";
+  std::vector<EventNote> left_out;
+  const auto events = ParseEvents(host_.Root(), pmus_, kNames, &left_out);
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  ASSERT_THAT(*events, SizeIs(1));
+  EXPECT_EQ(events->front().name, "page-faults");
+  std::vector<std::string> names;
+  for (const EventNote& note : left_out) names.push_back(note.event);
+  EXPECT_THAT(names, ElementsAre("cycles:u", "L1-dcache-loads", "r3c", "cpu/event=1,umask=2/", "energy-pkg",
+                                 "topdown-retiring"));
+  EXPECT_EQ(left_out.front().why, "this machine shows no counters of its cores");
+  EXPECT_EQ(NothingIsCounted(left_out).code, Errc::kUnavailable);
+  EXPECT_THAT(NothingIsCounted(left_out).message, HasSubstr("'cycles:u': this machine shows no counters"));
+  for (const char* wrong : {"page-faults,cycels", "page-faults,cpx/event=1/", "page-faults,no:such"})
+    EXPECT_FALSE(ParseEvents(host_.Root(), pmus_, wrong, &left_out).ok()) << wrong;
+}
+
+TEST_F(Events, SampledOnesAreLeftOutAlike) {
+  Unit("software", "1");
+  pmus_ = FindPmus(host_.Root(), kOnline);
+  std::vector<EventNote> left_out;
+  const auto events = ParseSampledEvents(host_.Root(), pmus_, "cycles=1000,page-faults=5", &left_out);
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  ASSERT_THAT(*events, SizeIs(1));
+  EXPECT_EQ(events->front().period, 5u);
+  ASSERT_THAT(left_out, SizeIs(1));
+  EXPECT_EQ(left_out.front().event, "cycles");
+}
+
 TEST_F(Events, AListOfAllHasEachOnce) {
   Intel();
   pmus_ = FindPmus(host_.Root(), kOnline);
@@ -223,6 +256,9 @@ TEST(Libpfm, KnowsModelsThatAreNotHere) {
   constexpr uint64_t kCode = 0x08;
   constexpr size_t kLeastModels = 10;
 #endif
+  EXPECT_THAT(LibpfmModelsWith(kEvent), HasSubstr(kModel == std::string("skl") ? "..." : kModel));
+  EXPECT_EQ(LibpfmModelsWith(std::string(kModel) + "::" + kEvent), kModel);
+  for (const char* wrong : {"NO_SUCH_EVENT", "INST_RETIRED:NO_SUCH_PART"}) EXPECT_EQ(LibpfmModelsWith(wrong), "");
   const auto events = LibpfmEvents(kModel);
   const auto found = std::ranges::find(events, kEvent, &LibpfmEvent::name);
   ASSERT_NE(found, events.end());

@@ -429,6 +429,26 @@ class Counters(E2E):
         wrong = self.attune("run", "--count", "page-fault", "--", "true")
         self.assertEqual((wrong.returncode, b"page-faults" in wrong.stderr), (2, True), wrong.stderr)
 
+    def test_events_that_the_machine_has_not_are_left_out(self):
+        # No machine has both units.
+        lacking = ("cpu_core/event=1/", "armv8_cortex_a53/event=1/")
+        for options in ((), ("-t",)):
+            result = self.attune("counters", "--json", *options, "-e", ",".join(("task-clock", *lacking)), "--", "true")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            notes = {note["event"]: note["why"] for note in json.loads(result.stderr[result.stderr.index(b"{"):])["notes"]}
+            self.assertTrue(any("no unit" in notes.get(event, "") for event in lacking), notes)
+        rows = self.attune("counters", "--csv", "-e", ",".join(("task-clock", *lacking)), "--", "true").stderr.decode()
+        self.assertRegex(rows, r'(?m)^"?(cpu_core|armv8_cortex_a53)/event=1/"?,,,,,1$')
+        none = self.attune("counters", "-e", "vendors_core/event=1/", "--", "true")
+        self.assertEqual((none.returncode, b"no unit" in none.stderr), (2, True), none.stderr)
+        program = ("sh", "-c", "j=0; while [ $j -lt 100000 ]; do j=$((j+1)); done")
+        result = self.attune("run", "-q", "--count", ",".join((*lacking, "page-faults")), "--event-samples", ",".join((*lacking, "page-faults")), "-o", "l.attune",
+                             "--", *program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        unseen = json.loads(self.attune("report", "l.attune", "--json").stdout)["unseen"]
+        for what in ("counts of ", "samples of "):
+            self.assertTrue(any(line.startswith(what) and "this machine has no unit" in line for line in unseen), unseen)
+
     def test_counts_are_recorded_without_ebpf(self):
         self.write("no_bpf.py", REFUSED % '{"x86_64": 321, "aarch64": 280}')
         program = ("sh", "-c", "j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done")

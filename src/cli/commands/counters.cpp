@@ -166,6 +166,11 @@ class Rows {
   Status written_;
 };
 
+/// Behind rows of text: CSV and JSON have no place for them.
+std::string BelowRows(RowFormat format, const std::vector<counter::EventNote>& notes) {
+  return format == RowFormat::kText ? NotesText(notes) : "";
+}
+
 Status WriteCounts(const Output& output, const CountersOptions& options, const std::string& title,
                    const std::vector<counter::NamedEvent>& events, const std::vector<RunCounts>& runs) {
   if (options.json) {
@@ -214,9 +219,23 @@ Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what
     if (is_asked_to_end || (!failed && (exit.signal != 0 || exit.code != 0))) failed = exit;
     if (is_asked_to_end) break;
   }
-  const Status written =
-      rows != nullptr ? rows->End() : WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all);
+  const Status written = rows != nullptr ? rows->End(BelowRows(FormatOf(options), all.back().notes))
+                                         : WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all);
   return ExitLike(written, failed.value_or(all.back().exit));
+}
+
+template <class Options>
+Status AddGroups(const CountersOptions& options, const HostRoot& host, const std::vector<counter::Pmu>& pmus,
+                 Options& what) {
+  ATTUNE_TRY(const std::vector<counter::EventGroup> groups, counter::AllGroups());
+  for (const std::string& list : options.groups) {
+    for (const std::string_view name : Split(list, ",")) {
+      const auto group = counter::FindGroup(groups, name);
+      if (!group.ok()) return group.error().WithContext("--group");
+      what.metrics.Add(host, pmus, **group, what.events);
+    }
+  }
+  return {};
 }
 
 /// Events and metrics that are asked for, or the usual ones.
@@ -228,20 +247,13 @@ Status ChooseEvents(const CountersOptions& options, const HostRoot& host, const 
   const bool is_accounted = !options.program.empty() && options.every.empty() && !options.per_thread;
   if (names.empty() && options.groups.empty()) names = DefaultEvents(pmus, is_accounted);
   if (!names.empty()) {
-    auto events = counter::ParseEvents(host, pmus, names);
+    auto events = counter::ParseEvents(host, pmus, names, &what.left_out);
     if (!events.ok()) return events.error().WithContext("--event");
     what.events = *std::move(events);
   }
-  if (options.groups.empty()) return {};
-  ATTUNE_TRY(const std::vector<counter::EventGroup> groups, counter::AllGroups());
-  for (const std::string& list : options.groups) {
-    for (const std::string_view name : Split(list, ",")) {
-      const auto group = counter::FindGroup(groups, name);
-      if (!group.ok()) return group.error().WithContext("--group");
-      what.metrics.Add(host, pmus, **group, what.events);
-    }
-  }
+  if (!options.groups.empty()) ATTUNE_CHECK_OK(AddGroups(options, host, pmus, what));
   if (!what.events.empty()) return {};
+  if (!what.left_out.empty()) return counter::NothingIsCounted(what.left_out).WithContext("--event");
   const counter::EventNote& note = what.metrics.notes().front();
   return Error{Errc::kUnavailable, fmt::format("--group: nothing of it can be counted here: {}", note.why), ""};
 }
@@ -329,8 +341,7 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   }
   ATTUNE_TRY(const ThreadRun run,
              pid == 0 ? CountThreadsOfProgram(options.program, what) : CountThreadsOfProcess(pid, what));
-  const Status written = what.tell ? rows.End(format == RowFormat::kText ? NotesText(run.notes) : "")
-                                   : WriteThreads(output, options, what, run);
+  const Status written = what.tell ? rows.End(BelowRows(format, run.notes)) : WriteThreads(output, options, what, run);
   if (pid != 0) ATTUNE_CHECK_OK(written);
   return ExitLike(written, run.exit);
 }
@@ -378,7 +389,8 @@ Result<int> RunCounters(const CountersOptions& options) {
     ATTUNE_TRY(group, counter::OpenControlGroup(host, options.cgroup));
   }
   ATTUNE_TRY(const RunCounts counts, CountRunning(pid, cpus, group.get(), what));
-  ATTUNE_CHECK_OK(what.tell ? rows.End() : WriteCounts(output, options, TitleOf(options), columns, {counts}));
+  ATTUNE_CHECK_OK(what.tell ? rows.End(BelowRows(format, counts.notes))
+                            : WriteCounts(output, options, TitleOf(options), columns, {counts}));
   return 0;
 }
 

@@ -79,7 +79,8 @@ Result<session::Watch> Reader(const std::shared_ptr<Intervals>& intervals, const
 /// Adds the metrics, or why there are none.
 void Complete(const CountOptions& options, RunCounts& result) {
   options.metrics.Complete(result.counts, result.seconds);
-  result.notes.insert(result.notes.end(), options.metrics.notes().begin(), options.metrics.notes().end());
+  for (const auto& notes : {options.left_out, options.metrics.notes()})
+    result.notes.insert(result.notes.end(), notes.begin(), notes.end());
 }
 
 /// The events that perf must count: all where counts are wanted while it runs.

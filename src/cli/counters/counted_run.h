@@ -40,8 +40,9 @@ Result<session::Child> ForkBound(const std::vector<std::string>& program, const 
 
 struct CountOptions {
   std::vector<counter::NamedEvent> events;
-  counter::GroupMetrics metrics;  ///< behind the counts of the events
-  int64_t every_ns = 0;           ///< > 0: counts are also told each time that this has passed
+  std::vector<counter::EventNote> left_out;  ///< events that were asked for and that this machine cannot count
+  counter::GroupMetrics metrics;             ///< behind the counts of the events
+  int64_t every_ns = 0;                      ///< > 0: counts are also told each time that this has passed
   int64_t most_rows = INT64_MAX;  ///< with every_ns: then no more are told, and without a program it is the end
   int64_t for_ns = 0;             ///< > 0: without a program, the end
   Binding binding;

@@ -63,7 +63,7 @@ class ThreadRows {
     ATTUNE_CHECK_OK(counter::EndWhenAllHaveEnded(*counting_, Visit()));
     TellInOrder();
     run_.seconds = Seconds(end_ns);
-    for (const auto& notes : {counting_->Notes(), options_.metrics.notes()})
+    for (const auto& notes : {counting_->Notes(), options_.left_out, options_.metrics.notes()})
       run_.notes.insert(run_.notes.end(), notes.begin(), notes.end());
     return std::move(run_);
   }

@@ -39,7 +39,8 @@ struct ThreadRun {
 
 struct ThreadOptions {
   std::vector<counter::NamedEvent> events;
-  counter::GroupMetrics metrics;  ///< behind the counts of the events
+  std::vector<counter::EventNote> left_out;  ///< as CountOptions
+  counter::GroupMetrics metrics;             ///< behind the counts of the events
   CpuSet online;
   int64_t every_ns = 0;     ///< > 0: each living thread is told each time that this has passed
   bool migrations = false;  ///< each thread is told each time that it moves to another CPU

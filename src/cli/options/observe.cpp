@@ -223,12 +223,14 @@ Result<int64_t> ChooseCpuSamples(const OptionValues& given, const ObserveMode& m
 
 /// Events of a list, as `parse` reads them; none: it is empty. @param option that it was given by
 template <class Event, class Parse>
-Status ChooseEvents(const std::string& list, const char* option, const Parse& parse, std::vector<Event>& chosen) {
+Status ChooseEvents(const std::string& list, const char* option, const Parse& parse, std::vector<Event>& chosen,
+                    std::vector<counter::EventNote>& left_out) {
   if (list.empty()) return {};
   const HostRoot host;
   const CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
-  auto events = parse(host, counter::FindPmus(host, online), list);
+  auto events = parse(host, counter::FindPmus(host, online), list, &left_out);
   if (!events.ok()) return events.error().WithContext(option);
+  if (events->empty()) return counter::NothingIsCounted(left_out).WithContext(option);
   chosen = *std::move(events);
   return {};
 }
@@ -278,9 +280,10 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.trace, ChooseTrace(given));
   ATTUNE_TRY(result.tuning, ChooseTuning(options, mode));
-  ATTUNE_CHECK_OK(ChooseEvents(given.Text("count"), "--count", counter::ParseEvents, result.counted));
   ATTUNE_CHECK_OK(
-      ChooseEvents(given.Text("event-samples"), "--event-samples", counter::ParseSampledEvents, result.sampled_events));
+      ChooseEvents(given.Text("count"), "--count", counter::ParseEvents, result.counted, result.not_counted));
+  ATTUNE_CHECK_OK(ChooseEvents(given.Text("event-samples"), "--event-samples", counter::ParseSampledEvents,
+                               result.sampled_events, result.not_sampled));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!result.sampled_events.empty() && result.cpu_sample_ns == 0)
     return Error{Errc::kInvalidArgument, "--event-samples: without samples of CPU time there are none",

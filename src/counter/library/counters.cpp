@@ -62,6 +62,7 @@ Mutex& SharedLock() {
 /// Events, regions and sums that clones have in common.
 struct Setup {
   std::vector<NamedEvent> events;
+  std::vector<EventNote> left_out;  ///< events that this machine cannot count
   GroupMetrics metrics;
   std::vector<NamedEvent> columns;  ///< events, then metrics
   std::vector<GroupReader::Place> places;
@@ -169,7 +170,7 @@ Status Parse(const HostRoot& host, const std::string& list, Setup& setup) {
     }
   }
   if (!names.empty()) {
-    ATTUNE_TRY(setup.events, ParseEvents(host, pmus, names));
+    ATTUNE_TRY(setup.events, ParseEvents(host, pmus, names, &setup.left_out));
   }
   if (!groups.empty()) {
     ATTUNE_TRY(const std::vector<EventGroup> all, AllGroups());
@@ -180,6 +181,7 @@ Status Parse(const HostRoot& host, const std::string& list, Setup& setup) {
   }
   setup.columns = setup.events;
   for (NamedEvent& metric : setup.metrics.Columns()) setup.columns.push_back(std::move(metric));
+  if (setup.events.empty() && !setup.left_out.empty()) return NothingIsCounted(setup.left_out);
   if (setup.events.empty())
     return Error{Errc::kUnavailable, setup.metrics.notes().empty() ? "no event" : setup.metrics.notes().front().why,
                  ""};
@@ -223,7 +225,7 @@ attune_counters* OpenNew(const char* events, std::vector<GroupReader::Place> pla
   if (!parsed.ok()) return Fail(TextOf(parsed.error())), nullptr;
   attune_counters* const counters = OpenChecked(setup);
   if (counters == nullptr) return nullptr;
-  for (const auto& notes : {counters->reader.notes(), setup->metrics.notes()}) {
+  for (const auto& notes : {counters->reader.notes(), setup->left_out, setup->metrics.notes()}) {
     for (const EventNote& note : notes) setup->why += fmt::format("{}: {}\n", note.event, note.why);
   }
   return counters;

@@ -618,6 +618,8 @@ class ProfileComponent : public Component {
 Status ProfileComponent::Start() {
   const int64_t period_ns = context_.options.cpu_sample_ns;
   if (period_ns == 0 || !context_.options.follows) return {};
+  for (const counter::EventNote& note : context_.options.not_sampled)
+    recording_.AddUnseen(fmt::format("samples of {}: {}", note.event, note.why));
   profiling_ = std::make_unique<Profiling>(period_ns, context_.options.sampled_events, following_.watcher(),
                                            facts_.processes(), facts_.registry(), recording_.pipeline());
   Take(profiling_->Start());

@@ -56,8 +56,9 @@ struct SessionOptions {
   TraceChoice trace;
   TuningChoice tuning;
   std::vector<PluginChoice> modules;
-  std::vector<counter::NamedEvent> counted;           ///< events of each thread; empty: none
-  std::vector<counter::SampledEvent> sampled_events;  ///< with call paths; needs cpu_sample_ns
+  std::vector<counter::NamedEvent> counted;                  ///< events of each thread; empty: none
+  std::vector<counter::SampledEvent> sampled_events;         ///< with call paths; needs cpu_sample_ns
+  std::vector<counter::EventNote> not_counted, not_sampled;  ///< asked for, but unknown to this machine
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;
   std::function<std::shared_ptr<live::Console>()> make_console;  ///< makes the page's console; empty: it has none

@@ -54,6 +54,8 @@ class ThreadCountsComponent : public Component {
 Status ThreadCountsComponent::Start() {
   const std::vector<counter::NamedEvent>& events = context_.options.counted;
   if (events.empty()) return {};
+  for (const counter::EventNote& note : context_.options.not_counted)
+    recording_.AddUnseen(fmt::format("counts of {}: {}", note.event, note.why));
   const counter::PerfOpen open = counter::KernelPerfOpen();
   CpuSet online = CpuSet::In(context_.host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();

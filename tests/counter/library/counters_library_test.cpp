@@ -78,6 +78,15 @@ class CountersLibrary : public testing::Test {
   Counters counters_ = Open("page-faults:u,task-clock:u");
 };
 
+TEST_F(CountersLibrary, EventsThatTheMachineHasNotAreLeftOut) {
+  const Counters counters = Open("no_such_unit/event=1/,task-clock:u");
+  EXPECT_EQ(counters, nullptr) << "nobody knows it";
+  // No machine has both.
+  const Counters some = Open("cpu_core/event=1/,armv8_cortex_a53/event=1/,task-clock:u");
+  ASSERT_NE(some, nullptr) << attune_counters_error();
+  EXPECT_THAT(attune_counters_why(some.get()), HasSubstr("armv8_cortex_a53/event=1/: this machine has no unit"));
+}
+
 TEST_F(CountersLibrary, CountsRoundRegionsThatNest) {
   const int outer = attune_counters_region(counters_.get(), "outer"),
             inner = attune_counters_region(counters_.get(), "inner");
