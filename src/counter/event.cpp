@@ -192,7 +192,6 @@ class EventParser {
         for (const Pmu& pmu : pmus_) {
           if (!IsOfUnit(pmu, vendors.unit)) continue;
           Event event = EventOf(pmu);
-          if (pmu.is_one_of_several) event.cpus = pmu.cpus;
           const Status placed = Terms(pmu, vendors.terms, event);
           if (!placed.ok()) return placed.error().WithContext(file.file);
           named.parts.push_back(event);
@@ -275,8 +274,10 @@ class EventParser {
     return !named.parts.empty();
   }
 
+  /// Cores of a single kind are wherever the thread runs.
   static Event EventOf(const Pmu& pmu) {
-    return {.type = static_cast<uint32_t>(pmu.type), .device = pmu.device, .cpus = pmu.is_core ? CpuSet() : pmu.cpus};
+    const bool is_anywhere = pmu.is_core && !pmu.is_one_of_several;
+    return {.type = static_cast<uint32_t>(pmu.type), .device = pmu.device, .cpus = is_anywhere ? CpuSet() : pmu.cpus};
   }
 
   /// "cpu/event=0x3c,umask=1/", "msr/tsc/"
@@ -294,7 +295,6 @@ class EventParser {
     }
     const std::string_view terms = name.substr(slash + 1, name.size() - slash - 2);
     Event event = EventOf(*pmu);
-    if (pmu->is_one_of_several) event.cpus = pmu->cpus;
     ATTUNE_CHECK_OK(Terms(*pmu, terms, event));
     named.parts.push_back(event);
     AddScale(*pmu, terms, named);

@@ -151,6 +151,18 @@ TEST_F(Events, CoresOfTwoKindsOfIntelsAreCountedBoth) {
   }
 }
 
+TEST_F(Events, OfOneKindOfCoresAreCountedOnThese) {
+  Unit("cpu_core", "4");
+  File("cpu_core", "cpus", "0-1");
+  File("cpu_core", "format/event", "config:0-7");
+  File("cpu_core", "events/mem-stores", "event=0xd0");
+  Unit("cpu_atom", "10");
+  File("cpu_atom", "cpus", "2-3");
+  EXPECT_EQ(One("cpu_core/mem-stores/").cpus.ToString(), "0-1");
+  EXPECT_EQ(One("mem-stores").cpus.ToString(), "0-1");
+  EXPECT_EQ(One("mem-stores").type, 4u);
+}
+
 TEST_F(Events, TracepointsHaveNumbers) {
   host_.Write("/sys/kernel/tracing/events/sched/sched_switch/id", "314\n");
   const Event event = One("sched:sched_switch");
