@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "counter/known_elsewhere.h"
 #include "counter/libpfm_names.h"
+#include "counter/nearest_events.h"
 #include "counter/vendor_events.h"
 
 namespace attune::counter {
@@ -215,6 +216,9 @@ class EventParser {
     if (IsUnitsEventOfLinux(name)) return {Errc::kUnavailable, "no unit of this machine has such an event", ""};
     if (const auto models = LibpfmModelsWith(std::string(name)); !models.empty())
       return {Errc::kUnavailable, fmt::format("it is an event of other machines ({})", models), ""};
+    const bool has_modifier =
+        std::ranges::find(kKernelNames, name.substr(0, name.find(':')), &KernelName::name) != kKernelNames.end();
+    if (auto closed = TracepointsClosed(host_, name); closed && !has_modifier) return *std::move(closed);
     return Unknown(name);
   }
 
@@ -366,9 +370,9 @@ class EventParser {
   }
 
   Error Unknown(std::string_view name) const {
-    std::vector<std::string> names;
-    for (const ListedEvent& event : ListEvents(host_, pmus_)) names.push_back(event.name);
-    const std::string near = DidYouMean(name, names);
+    std::vector<std::string> storage, names;
+    for (const KernelName& one : AllKernelNames(storage)) names.emplace_back(one.name);
+    const std::string near = NearestEvents(host_, pmus_, name, std::move(names));
     return {Errc::kInvalidArgument, fmt::format("there is no event '{}'", name),
             near.empty() ? "attune list events" : near};
   }

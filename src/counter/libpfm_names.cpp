@@ -33,14 +33,35 @@ std::optional<pfm_pmu_info_t> ModelInfo(pfm_pmu_t model) {
 
 std::string Text(const char* text) { return text != nullptr ? text : ""; }
 
-/// The number that a model's counters take for an event; 0: it has none by itself.
-uint64_t RawCode(const std::string& name) {
+/// The numbers that a model's counters take for an event; 0: it has none by itself.
+void AddCodes(const std::string& name, LibpfmEvent& event) {
   pfm_pmu_encode_arg_t argument{};
   argument.size = sizeof argument;
   const bool is_known = pfm_get_os_event_encoding(name.c_str(), PFM_PLM3, PFM_OS_NONE, &argument) == PFM_SUCCESS;
-  const uint64_t code = is_known && argument.count > 0 ? argument.codes[0] : 0;
+  if (is_known && argument.count > 0) event.code = argument.codes[0];
+  if (is_known && argument.count > 1) event.code1 = argument.codes[1];
   free(argument.codes);
-  return code;
+}
+
+/// The events of a model, each with each of its parts, without codes.
+std::vector<LibpfmEvent> EventsOf(const pfm_pmu_info_t& model) {
+  std::vector<LibpfmEvent> events;
+  for (int index = model.first_event; index >= 0; index = pfm_get_event_next(index)) {
+    pfm_event_info_t event{};
+    event.size = sizeof event;
+    if (pfm_get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS) continue;
+    const std::string name = Text(event.name);
+    const size_t with_parts = events.size();
+    for (int attribute = 0; attribute < event.nattrs; ++attribute) {
+      pfm_event_attr_info_t info{};
+      info.size = sizeof info;
+      const bool is_known = pfm_get_event_attr_info(index, attribute, PFM_OS_NONE, &info) == PFM_SUCCESS;
+      if (is_known && info.type == PFM_ATTR_UMASK)
+        events.push_back({name + ":" + Text(info.name), Text(info.desc), 0, std::nullopt});
+    }
+    if (events.size() == with_parts) events.push_back({name, Text(event.desc), 0, std::nullopt});
+  }
+  return events;
 }
 
 bool IsSameName(std::string_view a, std::string_view b) {
@@ -122,26 +143,25 @@ std::vector<LibpfmEvent> LibpfmEvents(const std::string& model) {
   std::vector<LibpfmEvent> events;
   if (!IsReady(true)) return events;
   for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX; ++i) {
-    const auto of_model = ModelInfo(static_cast<pfm_pmu_t>(i));
-    if (!of_model || model != of_model->name) continue;
-    for (int index = of_model->first_event; index >= 0; index = pfm_get_event_next(index)) {
-      pfm_event_info_t event{};
-      event.size = sizeof event;
-      if (pfm_get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS) continue;
-      const std::string name = Text(event.name);
-      const size_t with_parts = events.size();
-      for (int attribute = 0; attribute < event.nattrs; ++attribute) {
-        pfm_event_attr_info_t info{};
-        info.size = sizeof info;
-        const bool is_known = pfm_get_event_attr_info(index, attribute, PFM_OS_NONE, &info) == PFM_SUCCESS;
-        if (!is_known || info.type != PFM_ATTR_UMASK) continue;
-        const std::string part = name + ":" + Text(info.name);
-        events.push_back({part, Text(info.desc), RawCode(model + "::" + part)});
-      }
-      if (events.size() == with_parts) events.push_back({name, Text(event.desc), RawCode(model + "::" + name)});
+    const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
+    if (!info || model != info->name) continue;
+    for (LibpfmEvent& event : EventsOf(*info)) {
+      AddCodes(model + "::" + event.name, event);
+      events.push_back(std::move(event));
     }
   }
   return events;
+}
+
+std::vector<std::string> LibpfmNamesHere() {
+  std::vector<std::string> names;
+  if (!IsReady(false)) return names;
+  for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX; ++i) {
+    const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
+    if (!info || info->is_present == 0 || info->type == PFM_PMU_TYPE_OS_GENERIC) continue;
+    for (LibpfmEvent& event : EventsOf(*info)) names.push_back(std::move(event.name));
+  }
+  return names;
 }
 
 }  // namespace attune::counter

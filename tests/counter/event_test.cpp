@@ -178,11 +178,26 @@ TEST_F(Events, ErrorsNameWhatIsNear) {
   EXPECT_THAT(ErrorOf("cpu/event=x/"), HasSubstr("is no number"));
   EXPECT_THAT(ErrorOf("cpx/event=1/"), HasSubstr("no unit 'cpx'"));
   EXPECT_THAT(ErrorOf("cycles,,cs"), HasSubstr("empty name"));
+  EXPECT_THAT(ErrorOf("energy-pkgs"), HasSubstr("energy-pkg?"));
+  host_.Write("/sys/kernel/tracing/events/sched/sched_switch/id", "314\n");
+  EXPECT_THAT(ErrorOf("sched:sched_swich"), HasSubstr("did you mean sched:sched_switch"));
+  EXPECT_THAT(ErrorOf("shed:sched_switch"), HasSubstr("did you mean sched:sched_switch"));
+}
+
+TEST_F(Events, TracepointsThatCannotBeReadAreNotCalledUnknown) {
+  Unit("software", "1");
+  pmus_ = FindPmus(host_.Root(), kOnline);
+  EXPECT_THAT(ErrorOf("sched:sched_switch"), HasSubstr("tracefs is not there (sudo mount -t tracefs"));
+  std::vector<EventNote> left_out;
+  EXPECT_TRUE(ParseEvents(host_.Root(), pmus_, "page-faults,sched:sched_switch", &left_out).ok());
+  ASSERT_THAT(left_out, SizeIs(1));
+  EXPECT_THAT(ErrorOf("cycles:p"), HasSubstr("there is no event 'cycles:p'")) << "an event with a wrong modifier";
 }
 
 TEST_F(Events, WithoutCountersOfItsCoresAMachineSaysSo) {
   Unit("software", "1");
   EXPECT_THAT(ErrorOf("cycles"), HasSubstr("no counters of its cores"));
+  EXPECT_THAT(ErrorOf("cycels"), HasSubstr("did you mean cycles"));
   EXPECT_THAT(ErrorOf("r3c"), HasSubstr("no counters of its cores"));
   EXPECT_EQ(One("page-faults").config, static_cast<uint64_t>(PERF_COUNT_SW_PAGE_FAULTS));
 }
@@ -204,7 +219,7 @@ TEST_F(Events, KnownOnesThatAMachineHasNotAreLeftOutWithTheReason) {
   EXPECT_EQ(left_out.front().why, "this machine shows no counters of its cores");
   EXPECT_EQ(NothingIsCounted(left_out).code, Errc::kUnavailable);
   EXPECT_THAT(NothingIsCounted(left_out).message, HasSubstr("'cycles:u': this machine shows no counters"));
-  for (const char* wrong : {"page-faults,cycels", "page-faults,cpx/event=1/", "page-faults,no:such"})
+  for (const char* wrong : {"page-faults,cycels", "page-faults,cpx/event=1/", "page-faults,no:SUCH"})
     EXPECT_FALSE(ParseEvents(host_.Root(), pmus_, wrong, &left_out).ok()) << wrong;
 }
 
@@ -243,6 +258,8 @@ TEST_F(Events, OfAFileOfTheProcessorsMaker) {
   EXPECT_EQ(One("MADE_UP.EVENT:u").in_kernel, false);
   EXPECT_THAT(ErrorOf("MADE_UP.AWAY"), HasSubstr("no unit that counts it"));
   EXPECT_THAT(ErrorOf("MADE_UP.TERM"), HasSubstr("cmask"));
+  EXPECT_THAT(ErrorOf("MADE_UP.EVNT"), HasSubstr("did you mean MADE_UP.EVENT"));
+  EXPECT_THAT(ErrorOf("made_up.evnt"), HasSubstr("MADE_UP.EVENT"));
   ::unsetenv("XDG_CONFIG_HOME");
   std::filesystem::remove_all(folder);
 }

@@ -553,6 +553,9 @@ class Counters(E2E):
         skylake = json.loads(self.attune("list", "events", "skl", "--json").stdout)
         self.assertGreater(len(skylake), 100)
         self.assertTrue(all(row["code"].startswith("0x") for row in skylake))
+        if os.uname().machine == "x86_64":
+            near = self.attune("counters", "-e", "INST_RETIRED:ANY_PP", "--", "true", env={**self.env, "LIBPFM_FORCE_PMU": "skl"})
+            self.assertEqual((near.returncode, b"INST_RETIRED:ANY_P" in near.stderr), (2, True), near.stderr)
         wrong = self.attune("list", "events", "sklake")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn(b"neither a unit", wrong.stderr)
