@@ -190,11 +190,14 @@ class EventParser {
       ATTUNE_TRY(const std::vector<VendorEvent> events, ReadVendorEvents(file.file));
       for (const VendorEvent& vendors : events) {
         if (!IsSameName(vendors.name, name)) continue;
+        if (!vendors.lacking.empty())
+          return Error{Errc::kUnavailable,
+                       fmt::format("the kernel has no term for its {} ({})", vendors.lacking, file.file), ""};
         for (const Pmu& pmu : pmus_) {
           if (!IsOfUnit(pmu, vendors.unit)) continue;
           Event event = EventOf(pmu);
           const Status placed = Terms(pmu, vendors.terms, event);
-          if (!placed.ok()) return placed.error().WithContext(file.file);
+          if (!placed.ok()) return Error{Errc::kUnavailable, placed.error().WithContext(file.file).message, ""};
           named.parts.push_back(event);
         }
       }

@@ -25,20 +25,24 @@ std::string TextOf(const Json& row, const char* key) {
   return CleanText(found->get<std::string>().substr(0, kMostTextBytes));
 }
 
-/// "0xB7,0xBB": of several the first. A number may be one of JSON's.
-std::optional<uint64_t> NumberOf(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  if (found == row.end()) return std::nullopt;
-  if (found->is_number_unsigned()) return found->get<uint64_t>();
-  if (!found->is_string()) return std::nullopt;
-  std::string text = found->get<std::string>();
-  text.erase(std::min(text.find(','), text.size()));
+std::optional<uint64_t> ParseNumber(const std::string& text) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
   uint64_t number = 0;
   const char* const begin = text.data() + (is_hex ? 2 : 0);
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), number, is_hex ? 16 : 10);
   if (error != std::errc() || end != text.data() + text.size() || end == begin) return std::nullopt;
   return number;
+}
+
+/// "0xB7,0xBB": of several the first. A number may be one of JSON's.
+std::optional<uint64_t> NumberOf(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end()) return std::nullopt;
+  if (found->is_number_unsigned()) return found->get<uint64_t>();
+  if (found->is_boolean()) return found->get<bool>() ? 1 : 0;
+  if (!found->is_string()) return std::nullopt;
+  const std::string& text = found->get_ref<const std::string&>();
+  return ParseNumber(text.substr(0, text.find(',')));
 }
 
 /// Registers that an event needs a value in, by the term that the kernel has for it.
@@ -52,22 +56,86 @@ std::string_view TermOfRegister(uint64_t number) {
   }
 }
 
+/// Fields with numbers and the terms that they become, as in the kernel's tools/perf/pmu-events/jevents.py.
+constexpr std::pair<const char*, const char*> kTerms[] = {{"CounterMask", "cmask"},     {"Invert", "inv"},
+                                                          {"EdgeDetect", "edge"},       {"AnyThread", "any"},
+                                                          {"PortMask", "ch_mask"},      {"FCMask", "fc_mask"},
+                                                          {"NodeType", "type"},         {"RdWrMask", "rdwrmask"},
+                                                          {"SliceId", "sliceid"},       {"ThreadMask", "threadmask"},
+                                                          {"EnAllCores", "enallcores"}, {"EnAllSlices", "enallslices"}};
+
+/// A field that is there and says something.
+bool IsSet(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end() || found->is_null()) return false;
+  if (!found->is_string()) return true;
+  constexpr std::string_view kNothing[] = {"", "na", "NA", "N/A", "null", "None", "0"};
+  return std::ranges::find(kNothing, found->get_ref<const std::string&>()) == std::end(kNothing);
+}
+
+/// The terms of one event, or the first field that cannot be one.
+class TermsOfRow {
+ public:
+  TermsOfRow(const Json& row, VendorEvent& event) : row_(row), event_(event) {}
+
+  void AddAll(uint64_t code) {
+    event_.terms = fmt::format("event={:#x}", code | Number("ExtSel") << 8);
+    if (const uint64_t mask = Number("UMask") | Number("UMaskExt") << 8; mask != 0) Add("umask", mask);
+    for (const auto& [key, term] : kTerms) {
+      if (const uint64_t value = Number(key); value != 0) Add(term, value);
+    }
+    AddRegister();
+    if (IsSet(row_, "Filter")) AddFilter(TextOf(row_, "Filter"));
+  }
+
+ private:
+  void Add(std::string_view term, uint64_t value) { event_.terms += fmt::format(",{}={:#x}", term, value); }
+
+  void Lack(const char* key) {
+    if (event_.lacking.empty())
+      event_.lacking = fmt::format("{} {}", key, CleanText(row_.at(key).dump().substr(0, kMostTextBytes)));
+  }
+
+  /// 0: it is not there, or no number.
+  uint64_t Number(const char* key) {
+    const auto number = NumberOf(row_, key);
+    if (!number && IsSet(row_, key)) Lack(key);
+    return number.value_or(0);
+  }
+
+  void AddRegister() {
+    const uint64_t reg = Number("MSRIndex"), value = Number("MSRValue");
+    if (reg == 0) return;
+    if (const std::string_view term = TermOfRegister(reg); !term.empty()) return Add(term, value);
+    if (value != 0) Lack("MSRIndex");
+  }
+
+  /// "filter_opc=0x182,filter_nid=0x1"; others name bits of a register: "CBoFilter[31:24]".
+  void AddFilter(const std::string& filter) {
+    for (const std::string_view term : Split(filter, ",")) {
+      const size_t equals = term.find('=');
+      const bool is_term = equals != std::string_view::npos && equals > 0 &&
+                           term.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == equals &&
+                           ParseNumber(std::string(term.substr(equals + 1))).has_value();
+      if (!is_term) return Lack("Filter");
+      event_.terms += fmt::format(",{}", term);
+    }
+  }
+
+  const Json& row_;
+  VendorEvent& event_;
+};
+
 std::optional<VendorEvent> EventOf(const Json& row) {
   const auto code = NumberOf(row, "EventCode");
-  VendorEvent event{.name = TextOf(row, "EventName"), .unit = TextOf(row, "Unit"), .terms = "", .description = ""};
+  VendorEvent event{.name = TextOf(row, "EventName"),
+                    .unit = TextOf(row, "Unit"),
+                    .terms = "",
+                    .description = TextOf(row, "BriefDescription"),
+                    .lacking = ""};
   if (!code || event.name.empty()) return std::nullopt;
-  event.description = TextOf(row, "BriefDescription");
   if (event.description.empty()) event.description = TextOf(row, "PublicDescription");
-  event.terms = fmt::format("event={:#x}", *code);
-  constexpr std::pair<const char*, const char*> kTerms[] = {
-      {"UMask", "umask"}, {"CounterMask", "cmask"}, {"Invert", "inv"}, {"EdgeDetect", "edge"}, {"AnyThread", "any"}};
-  for (const auto& [key, term] : kTerms) {
-    if (const auto value = NumberOf(row, key); value && *value != 0)
-      event.terms += fmt::format(",{}={:#x}", term, *value);
-  }
-  const auto reg = NumberOf(row, "MSRIndex"), value = NumberOf(row, "MSRValue");
-  if (reg && value && !TermOfRegister(*reg).empty())
-    event.terms += fmt::format(",{}={:#x}", TermOfRegister(*reg), *value);
+  TermsOfRow(row, event).AddAll(*code);
   return event;
 }
 

@@ -16,6 +16,7 @@ struct VendorEvent {
   std::string unit;         ///< as the file calls it: "cpu_core", "iMC"; empty: the cores
   std::string terms;        ///< as perf writes them: "event=0xc0,umask=0x1"
   std::string description;  ///< a line
+  std::string lacking;      ///< what of it the kernel has no term for; empty: it can be counted
 };
 
 /// Events without a code, which are no counters (as of fixed ones that have a name alone), are left out.

@@ -252,12 +252,13 @@ TEST_F(Events, OfAFileOfTheProcessorsMaker) {
   std::filesystem::create_directories(folder + "/attune/events");
   std::ofstream(folder + "/attune/events/made_up.json")
       << R"([{"EventName": "MADE_UP.EVENT", "EventCode": "0x42", "UMask": "0x3"}, {"EventName": "MADE_UP.AWAY", "EventCode": "1", "Unit": "CHA"},
-             {"EventName": "MADE_UP.TERM", "EventCode": "1", "CounterMask": "1"}])";
+             {"EventName": "MADE_UP.FILTER", "EventCode": "1", "Filter": "Box[3:0]"}, {"EventName": "MADE_UP.TERM", "EventCode": "1", "CounterMask": "1"}])";
   ::setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
   EXPECT_EQ(One("made_up.event").config, 0x342u);
   EXPECT_EQ(One("MADE_UP.EVENT:u").in_kernel, false);
   EXPECT_THAT(ErrorOf("MADE_UP.AWAY"), HasSubstr("no unit that counts it"));
   EXPECT_THAT(ErrorOf("MADE_UP.TERM"), HasSubstr("cmask"));
+  EXPECT_THAT(ErrorOf("MADE_UP.FILTER"), HasSubstr("no term for its Filter"));
   EXPECT_THAT(ErrorOf("MADE_UP.EVNT"), HasSubstr("did you mean MADE_UP.EVENT"));
   EXPECT_THAT(ErrorOf("made_up.evnt"), HasSubstr("MADE_UP.EVENT"));
   ::unsetenv("XDG_CONFIG_HOME");

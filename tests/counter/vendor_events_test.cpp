@@ -39,6 +39,37 @@ TEST(VendorEvents, AsTheKernelHasThem) {
   EXPECT_EQ((*events)[1].terms, "event=0x4");
 }
 
+TEST(VendorEvents, FieldsOfUncoreUnitsAreTerms) {
+  const auto events = ParseVendorEvents(
+      R"([{"EventName": "PART0", "EventCode": "0x83", "UMask": "0x04", "PortMask": "0x01", "FCMask": "0x07", "Unit": "IIO"},
+          {"EventName": "PART1", "EventCode": "0x83", "UMask": "0x04", "PortMask": "0x02", "FCMask": "0x07", "Unit": "IIO"},
+          {"EventName": "TOR", "EventCode": "0x35", "UMask": "0x01", "UMaskExt": "0xC8177E", "Unit": "CHA", "Filter": "na"},
+          {"EventName": "OPC", "EventCode": "0x35", "UMask": "0x03", "Filter": "filter_opc=0x182,filter_nid=0x1", "ExtSel": "1"}])",
+      "uncore.json");
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  ASSERT_THAT(*events, SizeIs(4));
+  EXPECT_EQ((*events)[0].terms, "event=0x83,umask=0x4,ch_mask=0x1,fc_mask=0x7");
+  EXPECT_EQ((*events)[1].terms, "event=0x83,umask=0x4,ch_mask=0x2,fc_mask=0x7");
+  EXPECT_EQ((*events)[2].terms, "event=0x35,umask=0xc8177e01");
+  EXPECT_EQ((*events)[3].terms, "event=0x135,umask=0x3,filter_opc=0x182,filter_nid=0x1");
+  for (const VendorEvent& event : *events) EXPECT_EQ(event.lacking, "") << event.name;
+}
+
+TEST(VendorEvents, WhatTheKernelHasNoTermForIsNamed) {
+  const auto events = ParseVendorEvents(
+      R"([{"EventName": "A", "EventCode": "0x35", "Filter": "CBoFilter[31:24]"}, {"EventName": "B", "EventCode": 1, "UMask": "tbd"},
+          {"EventName": "C", "EventCode": "0x1", "MSRIndex": "0x123", "MSRValue": "0x4"}, {"EventName": "D", "EventCode": "0x1", "PortMask": -1},
+          {"EventName": "E", "EventCode": "0x1", "MSRIndex": "0x00", "MSRValue": "0x00", "CounterMask": ""}])",
+      "uncore.json");
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  ASSERT_THAT(*events, SizeIs(5));
+  EXPECT_EQ((*events)[0].lacking, "Filter \"CBoFilter[31:24]\"");
+  EXPECT_EQ((*events)[1].lacking, "UMask \"tbd\"");
+  EXPECT_EQ((*events)[2].lacking, "MSRIndex \"0x123\"");
+  EXPECT_EQ((*events)[3].lacking, "PortMask -1");
+  EXPECT_EQ((*events)[4].lacking, "");
+}
+
 TEST(VendorEvents, MistakesNameTheLine) {
   const auto broken = ParseVendorEvents("[\n{\"EventName\": }\n]", "x.json");
   ASSERT_FALSE(broken.ok());

@@ -24,8 +24,11 @@ std::vector<EventRow> ModelRows() {
 Result<std::vector<EventRow>> VendorRows(const std::string& file) {
   ATTUNE_TRY(const std::vector<counter::VendorEvent> events, counter::ReadVendorEvents(file));
   std::vector<EventRow> rows;
-  for (const counter::VendorEvent& event : events)
-    rows.push_back({event.name, event.unit.empty() ? "cpu" : event.unit, event.terms, event.description});
+  for (const counter::VendorEvent& event : events) {
+    const bool can_be = event.lacking.empty();
+    rows.push_back({event.name, event.unit.empty() ? "cpu" : event.unit, can_be ? event.terms : "",
+                    can_be ? event.description : "not to be counted: the kernel has no term for its " + event.lacking});
+  }
   return rows;
 }
 
