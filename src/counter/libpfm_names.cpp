@@ -134,7 +134,12 @@ std::vector<LibpfmModel> LibpfmModels() {
   if (!IsReady(false)) return models;
   for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX; ++i) {
     const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
-    if (info) models.push_back({Text(info->name), Text(info->desc), info->is_present != 0, info->nevents});
+    if (info)
+      models.push_back({.name = Text(info->name),
+                        .description = Text(info->desc),
+                        .is_here = info->is_present != 0,
+                        .is_core = info->type == PFM_PMU_TYPE_CORE,
+                        .events = info->nevents});
   }
   return models;
 }

@@ -25,6 +25,7 @@ struct LibpfmModel {
   std::string name;         ///< "skl"
   std::string description;  ///< "Intel Skylake"
   bool is_here = false;
+  bool is_core = false;
   int events = 0;
 };
 std::vector<LibpfmModel> LibpfmModels();

@@ -552,13 +552,42 @@ class Counters(E2E):
         self.assertIn(b"page-faults", names)
         skylake = json.loads(self.attune("list", "events", "skl", "--json").stdout)
         self.assertGreater(len(skylake), 100)
-        self.assertTrue(all(row["code"].startswith("0x") for row in skylake))
+        self.assertTrue(all(row["code"].startswith(("0x", "cpu/config=0x")) for row in skylake))
         if os.uname().machine == "x86_64":
             near = self.attune("counters", "-e", "INST_RETIRED:ANY_PP", "--", "true", env={**self.env, "LIBPFM_FORCE_PMU": "skl"})
             self.assertEqual((near.returncode, b"INST_RETIRED:ANY_P" in near.stderr), (2, True), near.stderr)
         wrong = self.attune("list", "events", "sklake")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn(b"neither a unit", wrong.stderr)
+
+    def listed(self, *arguments, **kwargs):
+        result = self.attune("list", "events", "--json", *arguments, **kwargs)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {row["name"]: row["code"] for row in json.loads(result.stdout)}
+
+    def test_names_and_numbers_of_events(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("libpfm4 has the models of x86 there alone")
+        skylake = self.listed("skl")
+        self.assertEqual(self.listed("--pmu", "skl"), skylake)
+        # Offcore events differ in their second register alone; some have two names.
+        offcore = {name: code for name, code in skylake.items() if name.startswith("OFFCORE_RESPONSE_0:")}
+        self.assertGreater(len(set(offcore.values())), 20, offcore)
+        reads = offcore["OFFCORE_RESPONSE_0:DMND_DATA_RD"]
+        self.assertRegex(reads, r"^cpu/config=0x1b7,config1=0x[0-9a-f]+/$")
+        self.assertIn("OFFCORE_RESPONSE_0:DMND_DATA_RD", self.listed(reads, "--pmu", "skl"))
+        self.assertNotIn("OFFCORE_RESPONSE_0:DMND_RFO", self.listed(reads, "--pmu", "skl"))
+        self.assertEqual(set(self.listed("r1b7", "--pmu", "skl")), set(offcore))
+        for code in ("r5101c0", "0x5101c0", "r1c0", "cpu/event=0xc0,umask=0x1/"):
+            self.assertEqual(set(self.listed(code, "--pmu", "skl")), {name for name, one in skylake.items() if one == "0x5101c0"}, code)
+        of_machine = self.listed("r5101c4", env={**self.env, "LIBPFM_FORCE_PMU": "skl"})
+        self.assertTrue(of_machine and all(code == "0x5101c4" for code in of_machine.values()), of_machine)
+        self.write("made_up.json", '[{"EventName": "MADE_UP", "EventCode": "0x42", "UMask": "0x1"}, {"EventName": "OTHER", "EventCode": "0x42"}]')
+        self.assertEqual(set(self.listed("r142", "--pmu", "made_up.json")), {"MADE_UP"})
+        for arguments, said in [(("rffff", "--pmu", "skl"), b"no event of skl has the code"), (("skl", "--pmu", "skl"), b"is no code")]:
+            wrong = self.attune("list", "events", *arguments)
+            self.assertEqual((wrong.returncode != 0, said in wrong.stderr), (True, True), wrong.stderr)
+        self.assertEqual(self.attune("list", "knobs", "--pmu", "skl").returncode, 2)
 
     def test_a_program_without_perf(self):
         """Where perf is refused, what the kernel accounts anyway is told."""

@@ -39,6 +39,7 @@ struct ListOptions {
   std::string what = "sensors";
   std::string where;
   std::string pid;
+  std::string pmu;
   std::string check;
   bool json = false;
   bool names = false;
@@ -561,18 +562,30 @@ Result<Listing> ListChanges() {
   return listing;
 }
 
-Result<Listing> ListEvents(const std::string& where) {
+Result<Listing> EventsListing(const std::vector<EventRow>& rows) {
   Listing listing({{"event", Align::kLeft, Narrow::kWhole},
                    {"of", Align::kLeft, Narrow::kSpared},
                    {"code", Align::kLeft, Narrow::kSpared},
                    {"what", Align::kLeft, Narrow::kWrapped}});
-  ATTUNE_TRY(const std::vector<EventRow> rows, EventRows(where));
   for (const EventRow& row : rows) {
     listing.names.push_back(row.name);
     listing.json.push_back({{"name", row.name}, {"of", row.kind}, {"code", row.code}, {"about", row.about}});
     listing.table.AddRow({row.name, row.kind, row.code, row.about});
   }
   return listing;
+}
+
+/// @param where a unit, a model, a file, or a code
+Result<Listing> ListEvents(const std::string& where) {
+  // No unit or model is called like a code.
+  ATTUNE_TRY(const std::vector<EventRow> rows, IsEventCode(where) ? EventsWithCode(where, "") : EventRows(where));
+  return EventsListing(rows);
+}
+
+/// @param code may be empty
+Result<Listing> ListEventsOf(const std::string& pmu, const std::string& code) {
+  ATTUNE_TRY(const std::vector<EventRow> rows, code.empty() ? EventRows(pmu) : EventsWithCode(code, pmu));
+  return EventsListing(rows);
 }
 
 Result<Listing> ListGroups(const std::string& group) {
@@ -608,7 +621,7 @@ constexpr std::array kKinds{
     Kind{
         "events", "UNIT",
         "what attune counters can count here; of UNIT (cpu, software, ...), or of a processor's model that need not be "
-        "this one (list events models)",
+        "this one (list events models); or those with a code (r5101c4), of this machine or of --pmu MODEL",
         ListEvents},
     Kind{"groups", "GROUP", "groups of events, and what attune counters computes of their counts", ListGroups},
     Kind{"sinks", "", "what --sink can name", [](const std::string&) -> Result<Listing> { return ListSinks(); }},
@@ -649,6 +662,11 @@ Result<Listing> MakeListing(const ListOptions& options) {
   if (!options.where.empty() && kind->where.empty()) {
     return Error{Errc::kInvalidArgument,
                  fmt::format("the list of {} takes nothing behind it, but got '{}'", options.what, options.where), ""};
+  }
+  if (!options.pmu.empty()) {
+    if (kind->name == "events") return ListEventsOf(options.pmu, options.where);
+    return Error{Errc::kInvalidArgument, fmt::format("the list of {} is not of a unit", kind->name),
+                 "attune list events --pmu skl"};
   }
   if (options.pid.empty()) return kind->make(options.where);
   if (kind->name == "knobs") return ListKnobsOf(options.pid, options.where);
@@ -691,18 +709,22 @@ Command MakeListCommand() {
   command.positionals = {
       {"WHAT", AllKinds(" or ") + ". Default: sensors", &options->what, false, Complete::kNothing, ListKinds()},
       {"WHERE",
-       "A sensor or its file, for signals; a unit or a model, for events; a group, for groups; a folder, for "
+       "A sensor or its file, for signals; a unit, a model or a code, for events; a group, for groups; a folder, for "
        "recordings; a table, for "
        "tables",
        &options->where, false, Complete::kFile}};
   command.options = {
       {"-p,--pid", "PID", "The knobs that this process has, with their values now", &options->pid},
+      {"--pmu", "MODEL",
+       "Events of a unit, a model or a file, as WHERE has them; with a code as WHERE those that have it",
+       &options->pmu},
       {"--check", "FILE", "Only check FILE, the description of a sensor; on a mistake print its line and what is wrong",
        &options->check, Complete::kFile},
       {"--json", "", "As one JSON array", &options->json},
       {"--names", "", "The names only, one a line", &options->names}};
   command.examples = {{"attune list signals vmstat", "what one sensor delivers"},
                       {"attune list events skl", "names and numbers of a model's events, on any machine"},
+                      {"attune list events r5101c4 --pmu skl", "the name of a number"},
                       {"attune list --check fabric.toml", "look for mistakes in the description of a sensor"},
                       {"attune list recordings ~/runs", "size, time and program of each recording"},
                       {"attune list knobs -p 4711", "what can be changed of a process, and what it is now"},

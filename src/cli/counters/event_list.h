@@ -21,4 +21,11 @@ struct EventRow {
 /// Error: kNotFound: neither a unit nor a model, with the nearest names
 Result<std::vector<EventRow>> EventRows(const std::string& where);
 
+/// "r5101c4", "0x5101c4", "cpu/event=0xc4/"
+bool IsEventCode(const std::string& text);
+
+/// The events whose code it is: "r5101c4", "0x5101c4", "cpu/event=0xc4,umask=1/".
+/// @param where as EventRows; empty: the cores of this machine. Error: kNotFound: none has it, or as EventRows
+Result<std::vector<EventRow>> EventsWithCode(const std::string& code, const std::string& where);
+
 }  // namespace attune::cli
