@@ -129,6 +129,7 @@ bool PolledThreads::HasEnded(pid_t tid, const Thread& thread) const {
 ThreadCounts PolledThreads::CountsOf(pid_t tid, Thread& thread) {
   ThreadCounts counts{.pid = thread.pid,
                       .tid = tid,
+                      .last_tid = tid,
                       .name = thread.name,
                       .moment = thread.is_there ? Moment::kLives : Moment::kEnded,
                       .start_ns = thread.start_ns,

@@ -27,8 +27,10 @@ enum class Moment : uint8_t {
 /// Counts of one thread since it was followed.
 struct ThreadCounts {
   pid_t pid = 0;
-  pid_t tid = 0;     ///< 0: all threads of the program that were too short-lived to be seen
-  std::string name;  ///< of the thread, as the kernel knows it
+  /// That it began with, which is the same in all its rows; 0: what threads counted while they were not seen.
+  pid_t tid = 0;
+  pid_t last_tid = 0;  ///< that it has: one that calls exec gets its process's
+  std::string name;    ///< of the thread, as the kernel knows it
   Moment moment = Moment::kLives;
   int cpu = -1;          ///< that it is on, or was on last; -1: not known
   int64_t start_ns = 0;  ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment

@@ -152,6 +152,7 @@ static __always_inline struct thread_sums* begin(struct task_struct* task) {
 static __always_inline void fill(struct thread_row* row, struct task_struct* task, struct thread_sums* sums, u32 kind) {
   row->pid = BPF_CORE_READ(task, tgid);
   row->tid = sums->tid;
+  row->last_tid = sums->end_ns ? sums->last_tid : BPF_CORE_READ(task, pid);
   row->kind = kind;
   bpf_probe_read_kernel_str(row->name, sizeof row->name, task->comm);
   row->start_ns = sums->start_ns;
@@ -274,6 +275,7 @@ int BPF_PROG(count_exit, struct task_struct* task) {
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
   if (!sums || sums->waits_for_exec) return 0;
   count_current(sums);
+  sums->last_tid = BPF_CORE_READ(task, pid);
   sums->end_ns = bpf_ktime_get_ns();
   hand_over(task, sums, kRowExiting);
   struct thread_totals* totals = all();

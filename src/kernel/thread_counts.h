@@ -21,10 +21,12 @@ struct thread_accounted {
 
 /* Sums of a followed thread, since it is followed. */
 struct thread_sums {
-  unsigned long long start_ns;    /* all times: CLOCK_MONOTONIC */
-  unsigned long long end_ns;      /* 0: it lives */
-  unsigned int waits_for_exec;    /* what it does before its exec does not count */
-  int tid;                        /* when it was begun to be followed: exec exchanges it with the first thread's */
+  unsigned long long start_ns; /* all times: CLOCK_MONOTONIC */
+  unsigned long long end_ns;   /* 0: it lives */
+  unsigned int waits_for_exec; /* what it does before its exec does not count */
+  int tid;                     /* when it was begun to be followed: exec exchanges it with the first thread's */
+  int last_tid;                /* when it ended */
+  unsigned int unused;
   struct thread_accounted before; /* what was accounted when it was begun to be followed */
   struct thread_count counts[kMaxThreadCounters];
 };
@@ -52,7 +54,7 @@ struct thread_row {
   unsigned int kind;
   unsigned int counters; /* of `counts` in use; 0: they are not told */
   int cpu;               /* that it is on, or was on last */
-  unsigned int unused;
+  int last_tid;          /* now, or when it ended */
   char name[kThreadNameBytes];
   unsigned long long start_ns;
   unsigned long long end_ns; /* of one that lives: now */

@@ -322,6 +322,11 @@ class Counters(E2E):
             self.assertEqual([row["kind"] for row in rows].count("exit"), 2, rows)
             counted = sum(float(row["task-clock"]) for row in rows)
             self.assertAlmostEqual(counted, whole["task-clock"], delta=0.2 * whole["task-clock"])
+        self.attune("run", "-q", "--count", "task-clock", "-o", "exec.attune", "--", *program[3:])
+        recorded = json.loads(self.attune("report", "exec.attune", "--json").stdout)["thread_counts"]["threads"]
+        counted = {row["tid"] == row["pid"]: sum(row["counts"]) for row in recorded}
+        self.assertGreater(counted[True], 0.9 * whole["task-clock"], "of the process's own thread, before and behind the exec")
+        self.assertLess(sum(counted.values()), 1.3 * whole["task-clock"])
 
     def test_rows_of_threads_while_they_live(self):
         program = "for i in 1 2 3 4 5 6; do j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done; sleep 0.1; done"

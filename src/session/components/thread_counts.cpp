@@ -112,7 +112,7 @@ void ThreadCountsComponent::Take(const ThreadCounts& thread) {
     before_.erase(before);
   }
   const model::ElementId element =
-      thread.tid == 0 ? facts_.registry().Machine() : facts_.processes().Thread(thread.pid, thread.tid);
+      thread.tid == 0 ? facts_.registry().Machine() : facts_.processes().Thread(thread.pid, thread.last_tid);
   for (size_t i = 0; i < growth.size(); ++i) {
     // A thread that ended before anything of it was accounted for has a row all the same, of 0.
     const bool is_only_row = i == 0 && is_new && thread.HasEnded() && thread.tid != 0;

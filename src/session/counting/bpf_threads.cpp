@@ -149,6 +149,7 @@ EventCount BpfThreads::Scaled(const NamedEvent& event, const thread_row& row, si
 counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
   counter::ThreadCounts counts{.pid = row.pid,
                                .tid = row.tid,
+                               .last_tid = row.last_tid,
                                .name = std::string(row.name, strnlen(row.name, sizeof row.name)),
                                .moment = MomentOf(row.kind),
                                .cpu = row.cpu,
