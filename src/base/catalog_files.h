@@ -2,6 +2,7 @@
 /// Things with names that attune ships in files of catalog/, and a user's own beside them.
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,9 +25,12 @@ struct ShippedFile {
 std::vector<std::string> UserCatalogFiles(std::string_view kind);
 
 /// All things of a kind by name: those that are shipped, and the user's, which take the place of one of the same name.
-/// @param parse (text, file) -> Result<std::vector<T>>  Error: a file of the user's is wrong
+/// @param parse (text, file) -> Result<std::vector<T>>
+/// @param leave_out is told why a file of the user's is left out; empty: that is an error
+/// Error: a file of the user's is wrong
 template <class T, class Parse>
-Result<std::vector<T>> ReadCatalog(std::span<const ShippedFile> shipped, std::string_view kind, const Parse& parse) {
+Result<std::vector<T>> ReadCatalog(std::span<const ShippedFile> shipped, std::string_view kind, const Parse& parse,
+                                   const std::function<void(const Error&)>& leave_out = {}) {
   constexpr size_t kMostBytes = 1 << 20;
   std::vector<T> all;
   const auto add = [&all](std::vector<T> things) {
@@ -44,9 +48,14 @@ Result<std::vector<T>> ReadCatalog(std::span<const ShippedFile> shipped, std::st
     add(std::move(things));
   }
   for (const std::string& file : UserCatalogFiles(kind)) {
-    ATTUNE_TRY(const std::string text, ReadUserFile(file, kMostBytes));
-    ATTUNE_TRY(std::vector<T> things, parse(text, file));
-    add(std::move(things));
+    const auto text = ReadUserFile(file, kMostBytes);
+    auto things = text.ok() ? parse(*text, file) : Result<std::vector<T>>(text.error());
+    if (!things.ok() && !leave_out) return things.error();
+    if (things.ok()) {
+      add(*std::move(things));
+    } else {
+      leave_out(things.error());
+    }
   }
   std::ranges::sort(all, {}, &T::name);
   return all;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "counter/bad_files.h"
 #include "counter/known_elsewhere.h"
 #include "counter/libpfm_names.h"
 #include "counter/nearest_events.h"
@@ -187,8 +188,12 @@ class EventParser {
   /// In a file of the processor's maker that the user has put there.
   Status Vendors(std::string_view name, NamedEvent& named) {
     for (const PluginFile& file : VendorEventFiles()) {
-      ATTUNE_TRY(const std::vector<VendorEvent> events, ReadVendorEvents(file.file));
-      for (const VendorEvent& vendors : events) {
+      const auto events = ReadVendorEvents(file.file);
+      if (!events.ok()) {
+        AddBadFile(events.error());
+        continue;
+      }
+      for (const VendorEvent& vendors : *events) {
         if (!IsSameName(vendors.name, name)) continue;
         if (!vendors.lacking.empty())
           return Error{Errc::kUnavailable,
@@ -202,7 +207,7 @@ class EventParser {
         }
       }
       if (!named.parts.empty()) return {};
-      if (std::ranges::any_of(events, [&](const auto& one) { return IsSameName(one.name, name); }))
+      if (std::ranges::any_of(*events, [&](const auto& one) { return IsSameName(one.name, name); }))
         return Error{Errc::kUnavailable, fmt::format("this machine shows no unit that counts it ({})", file.file), ""};
     }
     return NotOfThisMachine(name);

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "base/toml_table.h"
 #include "base/units.h"
+#include "counter/bad_files.h"
 
 namespace attune::counter {
 namespace {
@@ -39,8 +42,34 @@ std::vector<GroupEvent> ReadEvents(TomlTable& table, TomlMistakes& mistakes) {
   return events;
 }
 
-GroupMetric ReadMetric(const toml::table& node, std::span<const std::string> names, TomlMistakes& mistakes) {
-  TomlTable table(node, "metric", mistakes);
+/// Names that are taken in a file or a group.
+class TakenNames {
+ public:
+  explicit TakenNames(std::string what) : what_(std::move(what)) {}
+  void Take(const toml::table& node, const std::string& name, TomlMistakes& mistakes) {
+    const toml::node* const place = node.get("name");
+    if (place == nullptr || name.empty()) return;
+    const auto [known, is_new] = lines_.try_emplace(name, place->source().begin.line);
+    if (is_new) return;
+    mistakes.Add(place->source(), fmt::format("{} '{}' is there twice: also in line {}", what_, name, known->second));
+  }
+
+ private:
+  const std::string what_;
+  std::map<std::string, toml::source_index> lines_;
+};
+
+std::string NameIn(const toml::table& node) {
+  const toml::node* const name = node.get("name");
+  return name == nullptr ? "" : name->value_exact<std::string>().value_or("");
+}
+
+GroupMetric ReadMetric(const toml::table& node, const std::string& group, std::span<const std::string> names,
+                       TomlMistakes& mistakes) {
+  TomlTable table(node, fmt::format("metric '{}' of group '{}'", NameIn(node), group), mistakes);
+  if (const toml::node* const text = node.get("formula"); text != nullptr && text->value_exact<std::string>() == "")
+    table.Fail("formula", fmt::format("is empty: arithmetic over {} is wanted", fmt::join(names, ", ")),
+               "as in formula = \"1000 * misses / instructions\"");
   GroupMetric metric;
   metric.name = table.RequiredText("name");
   metric.unit = table.Text("unit", "");
@@ -65,8 +94,11 @@ EventGroup ReadGroup(const toml::table& node, TomlMistakes& mistakes) {
   std::vector<std::string> names;
   for (const GroupEvent& event : group.events) names.push_back(event.alias);
   names.emplace_back(kSeconds);
-  for (const toml::table* metric : table.Tables("metric"))
-    group.metrics.push_back(ReadMetric(*metric, names, mistakes));
+  TakenNames taken(fmt::format("group '{}': the metric", group.name));
+  for (const toml::table* metric : table.Tables("metric")) {
+    group.metrics.push_back(ReadMetric(*metric, group.name, names, mistakes));
+    taken.Take(*metric, group.metrics.back().name, mistakes);
+  }
   if (group.events.empty()) table.Fail("events", "a group has at least one event", R"(events = { cycles = "cycles" })");
   table.Finish();
   return group;
@@ -136,7 +168,8 @@ std::optional<double> MetricFormula::Value(std::span<const std::optional<double>
       stack.back() = Apply(step.arithmetic, stack.back(), b);
     }
   }
-  return stack.empty() ? std::nullopt : std::optional(stack.back());
+  // What overflows is no number either.
+  return stack.empty() || !std::isfinite(stack.back()) ? std::nullopt : std::optional(stack.back());
 }
 
 bool MetricFormula::Has(size_t value) const {
@@ -148,14 +181,18 @@ Result<std::vector<EventGroup>> ParseGroups(std::string_view text, std::string_v
   return ReadToml(text, file, "docs/counters.md", [](const toml::table& root, TomlMistakes& mistakes) {
     TomlTable table(root, "the file", mistakes);
     std::vector<EventGroup> groups;
-    for (const toml::table* node : table.Tables("group")) groups.push_back(ReadGroup(*node, mistakes));
+    TakenNames taken("the group");
+    for (const toml::table* node : table.Tables("group")) {
+      groups.push_back(ReadGroup(*node, mistakes));
+      taken.Take(*node, groups.back().name, mistakes);
+    }
     table.Finish();
     return groups;
   });
 }
 
 Result<std::vector<EventGroup>> AllGroups() {
-  return ReadCatalog<EventGroup>(ShippedGroupFiles(), "groups", ParseGroups);
+  return ReadCatalog<EventGroup>(ShippedGroupFiles(), "groups", ParseGroups, AddBadFile);
 }
 
 Result<const EventGroup*> FindGroup(std::span<const EventGroup> groups, std::string_view name) {

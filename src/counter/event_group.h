@@ -60,7 +60,8 @@ Result<std::vector<EventGroup>> ParseGroups(std::string_view text, std::string_v
 
 /// The files of catalog/counters/groups.
 std::span<const ShippedFile> ShippedGroupFiles();
-/// Those that attune ships, and those of ~/.config/attune/groups.toml and of the folder ~/.config/attune/groups.
+/// Those that attune ships, and those of ~/.config/attune/groups.toml and of the folder ~/.config/attune/groups. Files
+/// that are wrong are left out (bad_files.h).
 Result<std::vector<EventGroup>> AllGroups();
 /// Error: kNotFound, with the names that are near
 Result<const EventGroup*> FindGroup(std::span<const EventGroup> groups, std::string_view name);

@@ -30,6 +30,8 @@ TEST(MetricFormula, IsArithmeticOverCounts) {
 TEST(MetricFormula, HasNoValueWhereSomethingIsNotKnown) {
   EXPECT_EQ(ValueOf("misses / l2_hits", {6, std::nullopt, 1}), std::nullopt);
   EXPECT_EQ(ValueOf("misses / l2_hits", {6, 0, 1}), std::nullopt);
+  EXPECT_EQ(ValueOf("1e300 * misses * 1e300"), std::nullopt) << "it overflows";
+  EXPECT_EQ(ValueOf("1e300 * misses * 1e300 - 1e300 * misses * 1e300"), std::nullopt);
   EXPECT_THAT(ValueOf("misses + seconds", {6, std::nullopt, 1}), Optional(7)) << "what it does not need";
 }
 
@@ -112,6 +114,14 @@ TEST(EventGroups, MistakesAreNamedWithTheirPlace) {
            {"[[group]]\nname = \"x\"\nevents = { a = \"cycles\" }\n[[group.metric]]\nname = \"m\"\nformula = \"b\"\n",
             "column 1"},
            {"[[group]]\nevents = { a = \"cycles\" }\n", "name"},
+           {"[[group]]\nname = \"x\"\nevents = { a = \"cycles\" }\n[[group.metric]]\nname = \"m\"\nformula = \"\"\n",
+            "metric 'm' of group 'x': 'formula' is empty: arithmetic over a, seconds"},
+           {"[[group]]\nname = \"x\"\nevents = { a = \"cycles\" }\n[[group]]\nname = \"x\"\nevents = { a = \"cycles\" "
+            "}\n",
+            "wrong.toml:5:8: the group 'x' is there twice: also in line 2"},
+           {"[[group]]\nname = \"x\"\nevents = { a = \"cycles\" }\n[[group.metric]]\nname = \"m\"\nformula = \"a\"\n"
+            "[[group.metric]]\nname = \"m\"\nformula = \"2 * a\"\n",
+            "wrong.toml:8:8: group 'x': the metric 'm' is there twice: also in line 5"},
            {"[[grup]]\n", "grup"}}) {
     const auto groups = ParseGroups(text, "wrong.toml");
     ASSERT_FALSE(groups.ok()) << text;

@@ -484,9 +484,31 @@ class Counters(E2E):
         wrong = self.attune("counters", "-g", "schedular", "--", "true")
         self.assertEqual((wrong.returncode, b"scheduler" in wrong.stderr), (1, True), wrong.stderr)
         self.write("no-config/attune/groups/wrong.toml", '[[group]]\nname = "wrong"\nevents = { a = "task-clock" }\n[[group.metric]]\nname = "m"\nformula = "b / 2"\n')
-        wrong = self.attune("counters", "-g", "mine", "--", "true")
-        self.assertEqual(wrong.returncode, 2)
-        self.assertIn(b"wrong.toml:6", wrong.stderr)
+        # A file that is wrong is told, and the others count.
+        for arguments in (("counters", "-g", "mine", "--", "true"), ("list", "groups"), ("list", "groups", "mine")):
+            other = self.attune(*arguments)
+            self.assertEqual((other.returncode, other.stderr.count(b"wrong.toml:6")), (0, 1), other.stderr)
+        self.assertEqual(self.attune("counters", "-g", "wrong", "--", "true").returncode, 1)
+
+    def test_a_wrong_file_of_events_is_told(self):
+        os.makedirs(os.path.join(self.env["XDG_CONFIG_HOME"], "attune", "events"))
+        self.write("no-config/attune/events/a_wrong.json", '[\n{"EventName": }\n]')
+        self.write("no-config/attune/events/right.json", '[{"EventName": "MADE_UP.EVENT", "EventCode": "0x42", "Unit": "nowhere"}]')
+        result = self.attune("counters", "-e", "task-clock,MADE_UP.EVENT", "--", "true")
+        self.assertEqual((result.returncode, result.stderr.count(b"a_wrong.json:2")), (0, 1), result.stderr)
+        self.assertIn(b"MADE_UP.EVENT: this machine shows no unit that counts it", result.stderr)
+
+    def test_metrics_that_overflow_are_not_known(self):
+        os.makedirs(os.path.join(self.env["XDG_CONFIG_HOME"], "attune", "groups"))
+        self.write("no-config/attune/groups/huge.toml", '[[group]]\nname = "huge"\nevents = { time = "task-clock" }\n'
+                   '[[group.metric]]\nname = "m"\nformula = "1e308 * time * 1e308"\n[[group.metric]]\nname = "edge"\nformula = "1.5e308 + time"\n')
+        for runs in ("1", "2"):
+            said = self.attune("counters", "-r", runs, "-g", "huge", "--", "true").stderr
+            self.assertEqual((b"inf" in said, b"nan" in said), (False, False), said)
+            rows = self.attune("counters", "-r", runs, "-g", "huge", "--csv", "--", "true").stderr.decode()
+            self.assertRegex(rows, r"(?m)^m,,,,,%s$" % runs)
+            _, _, document = self.counts("-r", runs, "-g", "huge", "--", "true")
+            self.assertIsNone({row.get("metric"): row["count"] for row in document["events"]}["m"])
 
     def test_regions_of_a_program_that_counts_itself(self):
         program = os.path.join(BUILD, "examples/example_regions")

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/counters/bad_files_teller.h"
 #include "cli/counters/counts_report.h"
 #include "cli/counters/recorded_threads.h"
 #include "cli/counters/thread_report.h"
@@ -241,6 +242,7 @@ Status AddGroups(const CountersOptions& options, const HostRoot& host, const std
 /// Events and metrics that are asked for, or the usual ones.
 template <class Options>
 Status ChooseEvents(const CountersOptions& options, const HostRoot& host, const CpuSet& online, Options& what) {
+  const BadFilesTeller teller;
   const std::vector<counter::Pmu> pmus = counter::FindPmus(host, online);
   std::string names;
   for (const std::string& list : options.events) names += (names.empty() ? "" : ",") + list;
@@ -347,6 +349,7 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
 }
 
 Result<int> TellRecorded(const CountersOptions& options) {
+  const BadFilesTeller teller;
   ThreadOptions what{.events = {}, .metrics = {}, .online = {}, .tell = {}};
   ATTUNE_TRY(const ThreadRun run, ThreadsOfRecording(options.from, options.groups, what));
   ATTUNE_TRY(const Output output, Output::Open(options));

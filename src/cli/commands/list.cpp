@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/counters/bad_files_teller.h"
 #include "cli/counters/event_list.h"
 #include "cli/counters/group_list.h"
 #include "cli/terminal/output.h"
@@ -577,6 +578,7 @@ Result<Listing> EventsListing(const std::vector<EventRow>& rows) {
 
 /// @param where a unit, a model, a file, or a code
 Result<Listing> ListEvents(const std::string& where) {
+  const BadFilesTeller teller;
   // No unit or model is called like a code.
   ATTUNE_TRY(const std::vector<EventRow> rows, IsEventCode(where) ? EventsWithCode(where, "") : EventRows(where));
   return EventsListing(rows);
@@ -589,6 +591,7 @@ Result<Listing> ListEventsOf(const std::string& pmu, const std::string& code) {
 }
 
 Result<Listing> ListGroups(const std::string& group) {
+  const BadFilesTeller teller;
   Listing listing({{"name", Align::kLeft, Narrow::kWhole},
                    {group.empty() ? "metrics" : "formula"},
                    {"here"},

@@ -143,6 +143,8 @@ std::vector<CountSummary> Summarize(const std::vector<RunCounts>& runs) {
     if (!summary.is_known) continue;
     std::tie(summary.mean, summary.bound) = MeanWithBound(values);
     if (values.size() == 1) summary.bound = runs.front().counts[i].bound;
+    if (!std::isfinite(summary.bound)) summary.bound = 0;
+    summary.is_known = std::isfinite(summary.mean);
   }
   return summaries;
 }

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/counters/event_code.h"
+#include "counter/bad_files.h"
 #include "counter/event.h"
 #include "counter/libpfm_names.h"
 #include "counter/vendor_events.h"
@@ -52,7 +53,10 @@ std::vector<EventRow> CoreRows() {
   }
   for (const PluginFile& file : counter::VendorEventFiles()) {
     auto of_file = VendorRows(file.file);
-    if (!of_file.ok()) continue;
+    if (!of_file.ok()) {
+      counter::AddBadFile(of_file.error());
+      continue;
+    }
     std::erase_if(*of_file, [](const EventRow& row) { return !row.kind.starts_with("cpu"); });
     AddRows(*std::move(of_file), rows);
   }

@@ -1,4 +1,5 @@
 #include "cli/options/observe.h"
+#include "cli/counters/bad_files_teller.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -225,6 +226,7 @@ Result<int64_t> ChooseCpuSamples(const OptionValues& given, const ObserveMode& m
 template <class Event, class Parse>
 Status ChooseEvents(const std::string& list, const char* option, const Parse& parse, std::vector<Event>& chosen,
                     std::vector<counter::EventNote>& left_out) {
+  const BadFilesTeller teller;
   if (list.empty()) return {};
   const HostRoot host;
   const CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/thread_safety.h"
+#include "counter/bad_files.h"
 #include "counter/event_group.h"
 #include "counter/library/group_reader.h"
 #include "model/program_series.h"
@@ -225,6 +226,7 @@ attune_counters* OpenNew(const char* events, std::vector<GroupReader::Place> pla
   if (!parsed.ok()) return Fail(TextOf(parsed.error())), nullptr;
   attune_counters* const counters = OpenChecked(setup);
   if (counters == nullptr) return nullptr;
+  for (const Error& bad : TakeBadFiles()) setup->why += bad.message + "\n";
   for (const auto& notes : {counters->reader.notes(), setup->left_out, setup->metrics.notes()}) {
     for (const EventNote& note : notes) setup->why += fmt::format("{}: {}\n", note.event, note.why);
   }
