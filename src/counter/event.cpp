@@ -345,6 +345,8 @@ class EventParser {
 
   static Error UnknownTerm(const Pmu& pmu, const std::string& key, const std::map<std::string, FormatBits>& formats,
                            const std::map<std::string, std::string>& events) {
+    if (IsUnitsEventOfLinux(key))
+      return {Errc::kUnavailable, fmt::format("{} of this machine has no event '{}'", pmu.device, key), ""};
     std::vector<std::string> names;
     for (const auto& [name, bits] : formats) names.push_back(name);
     for (const auto& [name, code] : events) names.push_back(name);

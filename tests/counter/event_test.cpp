@@ -223,6 +223,16 @@ TEST_F(Events, KnownOnesThatAMachineHasNotAreLeftOutWithTheReason) {
     EXPECT_FALSE(ParseEvents(host_.Root(), pmus_, wrong, &left_out).ok()) << wrong;
 }
 
+TEST_F(Events, OneThatOtherUnitsOfTheKindHaveIsLeftOut) {
+  Intel();
+  pmus_ = FindPmus(host_.Root(), kOnline);
+  std::vector<EventNote> left_out;
+  ASSERT_TRUE(ParseEvents(host_.Root(), pmus_, "page-faults,power/energy-ram/,energy-ram", &left_out).ok());
+  ASSERT_THAT(left_out, SizeIs(2));
+  EXPECT_EQ(left_out.front().why, "power of this machine has no event 'energy-ram'");
+  EXPECT_FALSE(ParseEvents(host_.Root(), pmus_, "page-faults,power/energy-rum/", &left_out).ok());
+}
+
 TEST_F(Events, SampledOnesAreLeftOutAlike) {
   Unit("software", "1");
   pmus_ = FindPmus(host_.Root(), kOnline);
