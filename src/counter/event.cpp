@@ -132,7 +132,9 @@ bool Place(const FormatBits& bits, uint64_t value, Event& event) {
 
 class EventParser {
  public:
-  EventParser(const HostRoot& host, const std::vector<Pmu>& pmus) : host_(host), pmus_(pmus) {
+  /// @param explains why a name is no event here, which takes some 10 ms
+  EventParser(const HostRoot& host, const std::vector<Pmu>& pmus, bool explains = true)
+      : host_(host), pmus_(pmus), explains_(explains) {
     std::ranges::copy_if(pmus, std::back_inserter(cores_), &Pmu::is_core);
   }
 
@@ -221,9 +223,12 @@ class EventParser {
 
   /// A name that other machines have, or a typing error.
   Error NotOfThisMachine(std::string_view name) const {
+    if (!explains_) return {Errc::kInvalidArgument, "", ""};
     if (IsUnitsEventOfLinux(name)) return {Errc::kUnavailable, "no unit of this machine has such an event", ""};
     if (const auto models = LibpfmModelsWith(std::string(name)); !models.empty())
-      return {Errc::kUnavailable, fmt::format("it is an event of other machines ({})", models), ""};
+      return cores_.empty()
+                 ? NoCores()
+                 : Error{Errc::kUnavailable, fmt::format("it is an event of other machines ({})", models), ""};
     const bool has_modifier =
         std::ranges::find(kKernelNames, name.substr(0, name.find(':')), &KernelName::name) != kKernelNames.end();
     if (auto closed = TracepointsClosed(host_, name); closed && !has_modifier) return *std::move(closed);
@@ -389,6 +394,7 @@ class EventParser {
 
   const HostRoot& host_;
   const std::vector<Pmu>& pmus_;
+  const bool explains_;
   std::vector<Pmu> cores_;
 };
 
@@ -488,14 +494,13 @@ Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const
 
 Result<NamedEvent> FirstEventOf(const HostRoot& host, const std::vector<Pmu>& pmus,
                                 std::span<const std::string_view> names) {
-  std::optional<Error> why;
+  EventParser parser(host, pmus, false);
   for (const std::string_view name : names) {
-    auto events = ParseEvents(host, pmus, name);
-    if (events.ok() && events->size() == 1) return std::move(events->front());
-    if (!why)
-      why = events.ok() ? Error{Errc::kInvalidArgument, fmt::format("'{}' is no event", name), ""} : events.error();
+    auto event = parser.Parse(name);
+    if (event.ok()) return event;
   }
-  return *why;
+  EventParser explaining(host, pmus);
+  return EventHere(explaining, names.front(), nullptr).error();
 }
 
 std::vector<ListedEvent> ListEvents(const HostRoot& host, const std::vector<Pmu>& pmus) {

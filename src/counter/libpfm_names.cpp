@@ -120,7 +120,7 @@ std::string LibpfmModelsWith(const std::string& name) {
   const size_t colons = name.find("::");
   const std::string model = colons == std::string::npos ? "" : name.substr(0, colons);
   const std::string bare = colons == std::string::npos ? name : name.substr(colons + 2);
-  for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX; ++i) {
+  for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX && count <= kMost; ++i) {
     const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
     if (!info || (!model.empty() && model != info->name) || !HasEvent(*info, bare)) continue;
     if (count < kMost) models.append(models.empty() ? "" : ", ").append(info->name);
