@@ -142,6 +142,19 @@ TEST(EventGroups, ThatAreShippedAreRight) {
   const auto all = AllGroups();
   ASSERT_TRUE(all.ok());
   EXPECT_TRUE(FindGroup(*all, "ipc").ok());
+  const auto rtm = FindGroup(*all, "rtm");
+  ASSERT_TRUE(rtm.ok());
+  std::vector<std::string> counters;
+  for (const GroupMetric& metric : (*rtm)->metrics) counters.push_back(metric.name);
+  EXPECT_THAT(counters, ElementsAre("ONE", "MP_BUNDLE_RETIRED", "TLB_EXC", "HIT", "L2_HIT", "MP_DATA_CACHE_STALL",
+                                    "MP_INSTRUCTION_CACHE_STALL", "MISS_I", "MISS_D_RD", "MISS_D_WR"));
+  // Of several kinds of names the last is perf's, which every core has, but for the second cache's.
+  HostRoot host;
+  const Pmu core{.device = "cpu", .kind = "", .type = 4, .cpus = {}, .is_core = true};
+  std::vector<NamedEvent> events;
+  GroupMetrics metrics;
+  metrics.Add(host, {core}, **rtm, events);
+  EXPECT_GE(metrics.Columns().size(), 9u);
   EXPECT_THAT(FindGroup(*all, "branchs").error().hint, HasSubstr("branches"));
 }
 
