@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "counter/libpfm_names.h"
+#include "counter/sampled_event.h"
 #include "fake_host.h"
 
 namespace attune::counter {
@@ -168,6 +169,14 @@ TEST_F(Events, TracepointsHaveNumbers) {
   const Event event = One("sched:sched_switch");
   EXPECT_EQ(event.type, static_cast<uint32_t>(PERF_TYPE_TRACEPOINT));
   EXPECT_EQ(event.config, 314u);
+  const auto named = ParseEvents(host_.Root(), pmus_, "sched:sched_switch,page-faults");
+  ASSERT_TRUE(named.ok());
+  const Status traced = CheckSampledByBpf(named->front());
+  ASSERT_FALSE(traced.ok());
+  EXPECT_EQ(traced.error().code, Errc::kInvalidArgument);
+  EXPECT_THAT(traced.error().message, HasSubstr("'sched:sched_switch' is a tracepoint"));
+  EXPECT_THAT(traced.error().hint, HasSubstr("-e sched:sched_switch -i"));
+  EXPECT_TRUE(CheckSampledByBpf(named->back()).ok());
 }
 
 TEST_F(Events, ErrorsNameWhatIsNear) {

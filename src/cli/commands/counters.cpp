@@ -16,6 +16,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "counter/control_group.h"
+#include "counter/sampled_event.h"
 #include "session/tuning/by_hand.h"
 
 namespace attune::cli {
@@ -317,6 +318,8 @@ Status ChoosePeriods(const CountersOptions& options, const HostRoot& host, Threa
       if (one.period == 0)
         return Error{Errc::kInvalidArgument, fmt::format("--period: '{}' is no EVENT=N", period),
                      "as in --period page-faults=1000"};
+      const Status can_be = counter::CheckSampledByBpf(one.event);
+      if (!can_be.ok()) return can_be.error().WithContext("--period");
       if (std::ranges::find(what.events, one.event.name, &counter::NamedEvent::name) == what.events.end())
         what.events.push_back(one.event);
       what.periods.push_back(one);

@@ -102,7 +102,8 @@ Status BpfThreads::Sample(pid_t tid, bool from_exec) {
       const int fd = open_(attributes, {.pid = tid, .cpu = -1});
       if (fd < 0) return counter::PerfError(host_, sampling.event.name, -fd);
       fds_.emplace_back(fd);
-      ATTUNE_CHECK_OK(counts_->SampleBy(fd));
+      const Status sampled = counts_->SampleBy(fd);
+      if (!sampled.ok()) return sampled.error().WithContext(sampling.event.name);
     }
   }
   return {};
