@@ -20,8 +20,8 @@
 /// of events with its metrics is "@NAME" (`attune list groups`).
 ///
 /// **Threads.** What attune_counters_open() or attune_counters_clone() returns belongs to the thread that called it:
-/// all else must be called by that thread, but for attune_counters_clone() and attune_counters_total(). A thread ends its
-/// regions and closes its counters before it ends: regions that are open then are not in the sums.
+/// all else must be called by that thread, but for attune_counters_clone() and attune_counters_total(). A thread ends
+/// its regions and closes its counters before it ends: regions that are open then are not in the sums.
 ///
 /// **fork().** Counters are of the process that opened them. In its child begin, end and read fail (-1), sums are those
 /// up to the fork; attune_counters_clone() makes counters of the child's own.

@@ -45,7 +45,7 @@ std::vector<std::string_view> SplitEvents(std::string_view list);
 
 /// A list of names, separated by commas; a comma between slashes is part of a name.
 ///   cycles, instructions, cache-misses, L1-dcache-load-misses, task-clock, ...   as perf calls them
-///   cpu/event=0x3c,umask=0x00/, msr/tsc/                                        a unit with terms, or a name of its own
+///   cpu/event=0x3c,umask=0x00/, msr/tsc/                                        a unit with terms, or its own name
 ///   r01d1                                                                       raw, of the cores
 ///   sched:sched_switch                                                          a tracepoint
 ///   INST_RETIRED:ANY_P                                                          as libpfm4 calls it
