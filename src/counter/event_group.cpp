@@ -116,6 +116,21 @@ double Apply(Arithmetic arithmetic, double a, double b) {
   return 0;
 }
 
+/// How far off the metric may be where the counts are off by their bounds, each by itself.
+/// @param values of the formula  @param bounds of the events
+double BoundOf(const MetricFormula& formula, double metric, std::vector<std::optional<double>> values,
+               std::span<const double> bounds) {
+  double bound = 0;
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    if (bounds[i] == 0 || !values[i]) continue;
+    const double count = *values[i];
+    values[i] = count + bounds[i];
+    if (const auto moved = formula.Value(values)) bound = std::hypot(bound, *moved - metric);
+    values[i] = count;
+  }
+  return bound;
+}
+
 }  // namespace
 
 class MetricFormulaParser final : ExpressionParser {
@@ -270,17 +285,20 @@ void GroupMetrics::Complete(std::vector<EventCount>& counts, double seconds) con
   std::vector<EventCount> metrics;
   for (const Column& column : columns_) {
     std::vector<std::optional<double>> values;
+    std::vector<double> bounds;
     EventCount& metric = metrics.emplace_back();
     for (size_t i = 0; i < column.events.size(); ++i) {
       const size_t event = column.events[i];
       const bool is_known = event < counts.size() && counts[event].is_known;
       values.push_back(is_known ? std::optional(counts[event].value) : std::nullopt);
+      bounds.push_back(is_known ? counts[event].bound : 0);
       if (is_known && column.metric.formula.Has(i)) metric.share = std::min(metric.share, counts[event].share);
     }
     values.emplace_back(seconds);
     if (const auto value = column.metric.formula.Value(values)) {
       metric.value = *value;
       metric.is_known = true;
+      metric.bound = BoundOf(column.metric.formula, *value, values, bounds);
     }
   }
   counts.insert(counts.end(), metrics.begin(), metrics.end());

@@ -85,13 +85,16 @@ TEST(EventGroups, AreComputedAsFarAsTheMachineHasTheirEvents) {
   ASSERT_THAT(metrics.notes(), SizeIs(1));
   EXPECT_EQ(metrics.notes()[0].event, "clock");
   EXPECT_THAT(metrics.notes()[0].why, HasSubstr("no-such-cycles"));
-  std::vector<EventCount> counts{{.value = 30, .share = 0.5, .is_known = true}, {.value = 4e9, .is_known = true}};
+  std::vector<EventCount> counts{{.value = 30, .bound = 6, .share = 0.5, .is_known = true},
+                                 {.value = 4e9, .is_known = true}};
   metrics.Complete(counts, 2);
   ASSERT_THAT(counts, SizeIs(4));
   EXPECT_EQ(counts[2].value, 2);
   EXPECT_EQ(counts[2].share, 1);
   EXPECT_EQ(counts[3].value, 15);
   EXPECT_EQ(counts[3].share, 0.5) << "of the event that it needs";
+  EXPECT_EQ(counts[3].bound, 3) << "of a fault rate of 15";
+  EXPECT_EQ(counts[2].bound, 0);
 }
 
 TEST(EventGroups, EventsThatNoMetricNeedsAreNotedWhereTheyAreNotThere) {
