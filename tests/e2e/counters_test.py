@@ -444,6 +444,13 @@ class Counters(E2E):
             self.assertTrue(any("no unit" in notes.get(event, "") for event in lacking), notes)
         rows = self.attune("counters", "--csv", "-e", ",".join(("task-clock", *lacking)), "--", "true").stderr.decode()
         self.assertRegex(rows, r'(?m)^"?(cpu_core|armv8_cortex_a53)/event=1/"?,,,,,1$')
+        for options in (("-t",), ("-i", "100ms")):
+            result = self.attune("counters", "--csv", "-o", "rows.csv", *options, "-e", ",".join(("task-clock", *lacking)), "--", "true")
+            self.assertEqual((result.returncode, b"event=1/: this machine has no unit" in result.stderr), (0, True), result.stderr)
+        elsewhere = lacking[os.uname().machine == "x86_64"]
+        for arguments in (("counters", "-e"), ("run", "-o", "none.attune", "--count"), ("run", "-o", "none.attune", "--event-samples")):
+            none = self.attune(*arguments, elsewhere, "--", "true")
+            self.assertEqual((none.returncode, b"no unit" in none.stderr), (3, True), none.stderr)
         none = self.attune("counters", "-e", "vendors_core/event=1/", "--", "true")
         self.assertEqual((none.returncode, b"no unit" in none.stderr), (2, True), none.stderr)
         program = ("sh", "-c", "j=0; while [ $j -lt 100000 ]; do j=$((j+1)); done")

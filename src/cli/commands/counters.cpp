@@ -168,9 +168,11 @@ class Rows {
   Status written_;
 };
 
-/// Behind rows of text: CSV and JSON have no place for them.
-std::string BelowRows(RowFormat format, const std::vector<counter::EventNote>& notes) {
-  return format == RowFormat::kText ? NotesText(notes) : "";
+/// Behind rows of text. CSV and JSON have no place for them: they are on standard error, where that has no rows.
+std::string BelowRows(const Output& output, RowFormat format, const std::vector<counter::EventNote>& notes) {
+  if (format == RowFormat::kText) return NotesText(notes);
+  if (output.stream() != stderr) std::fputs(NotesText(notes).c_str(), stderr);
+  return "";
 }
 
 Status WriteCounts(const Output& output, const CountersOptions& options, const std::string& title,
@@ -221,7 +223,7 @@ Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what
     if (is_asked_to_end || (!failed && (exit.signal != 0 || exit.code != 0))) failed = exit;
     if (is_asked_to_end) break;
   }
-  const Status written = rows != nullptr ? rows->End(BelowRows(FormatOf(options), all.back().notes))
+  const Status written = rows != nullptr ? rows->End(BelowRows(output, FormatOf(options), all.back().notes))
                                          : WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all);
   return ExitLike(written, failed.value_or(all.back().exit));
 }
@@ -305,7 +307,7 @@ Status WriteThreads(const Output& output, const CountersOptions& options, const 
                  "\n" + ThreadsText(TitleOf(options), events, what.metrics, run, TerminalWidth(output.stream())));
   std::string text = ThreadHeading(events, RowFormat::kCsv);
   for (const ThreadRow& row : run.rows) text += ThreadRowText(events, row, RowFormat::kCsv);
-  return Write(output, text);
+  return Write(output, text + BelowRows(output, RowFormat::kCsv, run.notes));
 }
 
 /// "EVENT=N", as in page-faults=1000. Such an event is counted, too.
@@ -346,7 +348,8 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   }
   ATTUNE_TRY(const ThreadRun run,
              pid == 0 ? CountThreadsOfProgram(options.program, what) : CountThreadsOfProcess(pid, what));
-  const Status written = what.tell ? rows.End(BelowRows(format, run.notes)) : WriteThreads(output, options, what, run);
+  const Status written =
+      what.tell ? rows.End(BelowRows(output, format, run.notes)) : WriteThreads(output, options, what, run);
   if (pid != 0) ATTUNE_CHECK_OK(written);
   return ExitLike(written, run.exit);
 }
@@ -395,7 +398,7 @@ Result<int> RunCounters(const CountersOptions& options) {
     ATTUNE_TRY(group, counter::OpenControlGroup(host, options.cgroup));
   }
   ATTUNE_TRY(const RunCounts counts, CountRunning(pid, cpus, group.get(), what));
-  ATTUNE_CHECK_OK(what.tell ? rows.End(BelowRows(format, counts.notes))
+  ATTUNE_CHECK_OK(what.tell ? rows.End(BelowRows(output, format, counts.notes))
                             : WriteCounts(output, options, TitleOf(options), columns, {counts}));
   return 0;
 }
