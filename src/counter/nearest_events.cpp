@@ -48,7 +48,9 @@ void AddTracepoints(const HostRoot& host, std::string_view name, std::vector<std
 }  // namespace
 
 std::optional<Error> TracepointsClosed(const HostRoot& host, std::string_view name) {
-  if (!IsLikeTracepoint(name)) return std::nullopt;
+  // libpfm4 takes small letters, too: "inst_retired:any_x" is a mistake there.
+  if (!IsLikeTracepoint(name) || !LibpfmModelsWith(std::string(name.substr(0, name.find(':')))).empty())
+    return std::nullopt;
   bool is_refused = false;
   for (const char* folder : kTracefs) {
     const auto systems = host.List(fmt::format("{}/events", folder));

@@ -85,7 +85,7 @@ class TermsOfRow {
       if (const uint64_t value = Number(key); value != 0) Add(term, value);
     }
     AddRegister();
-    if (IsSet(row_, "Filter")) AddFilter(TextOf(row_, "Filter"));
+    if (IsSet(row_, "Filter")) AddFilter(row_.at("Filter"));
   }
 
  private:
@@ -111,8 +111,9 @@ class TermsOfRow {
   }
 
   /// "filter_opc=0x182,filter_nid=0x1"; others name bits of a register: "CBoFilter[31:24]".
-  void AddFilter(const std::string& filter) {
-    for (const std::string_view term : Split(filter, ",")) {
+  void AddFilter(const Json& filter) {
+    if (!filter.is_string()) return Lack("Filter");
+    for (const std::string_view term : Split(filter.get_ref<const std::string&>(), ",")) {
       const size_t equals = term.find('=');
       const bool is_term = equals != std::string_view::npos && equals > 0 &&
                            term.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == equals &&

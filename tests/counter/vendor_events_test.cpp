@@ -59,10 +59,12 @@ TEST(VendorEvents, WhatTheKernelHasNoTermForIsNamed) {
   const auto events = ParseVendorEvents(
       R"([{"EventName": "A", "EventCode": "0x35", "Filter": "CBoFilter[31:24]"}, {"EventName": "B", "EventCode": 1, "UMask": "tbd"},
           {"EventName": "C", "EventCode": "0x1", "MSRIndex": "0x123", "MSRValue": "0x4"}, {"EventName": "D", "EventCode": "0x1", "PortMask": -1},
-          {"EventName": "E", "EventCode": "0x1", "MSRIndex": "0x00", "MSRValue": "0x00", "CounterMask": ""}])",
+          {"EventName": "E", "EventCode": "0x1", "MSRIndex": "0x00", "MSRValue": "0x00", "CounterMask": ""},
+          {"EventName": "F", "EventCode": "0x1", "Filter": 5}])",
       "uncore.json");
   ASSERT_TRUE(events.ok()) << events.error().message;
-  ASSERT_THAT(*events, SizeIs(5));
+  ASSERT_THAT(*events, SizeIs(6));
+  EXPECT_EQ((*events)[5].lacking, "Filter 5");
   EXPECT_EQ((*events)[0].lacking, "Filter \"CBoFilter[31:24]\"");
   EXPECT_EQ((*events)[1].lacking, "UMask \"tbd\"");
   EXPECT_EQ((*events)[2].lacking, "MSRIndex \"0x123\"");
