@@ -11,15 +11,13 @@
 namespace attune::counter {
 namespace {
 
-/// @param all also the codes of models that this machine is not, by names that say which model
+/// @param all also the codes of models that this machine is not, by names with the model; the library keeps it so
 bool IsReady(bool all) {
   static bool has_all = false, ready = false;
-  if (ready && has_all == all) return true;
-  constexpr const char* kAll = "LIBPFM_ENCODE_INACTIVE";
+  if (ready && (has_all || !all)) return true;
   if (ready) pfm_terminate();
-  if (all) setenv(kAll, "1", 1);
-  if (has_all && !all) unsetenv(kAll);
   has_all = all;
+  if (all) setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
   ready = pfm_initialize() == PFM_SUCCESS;
   return ready;
 }
@@ -32,6 +30,17 @@ std::optional<pfm_pmu_info_t> ModelInfo(pfm_pmu_t model) {
 }
 
 std::string Text(const char* text) { return text != nullptr ? text : ""; }
+
+/// "skl::INST_RETIRED:ANY_P" where this machine is none.
+bool IsOfOtherModel(std::string_view name) {
+  const size_t colons = name.find("::");
+  if (colons == std::string_view::npos) return false;
+  for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX; ++i) {
+    const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
+    if (info && name.substr(0, colons) == info->name) return info->is_present == 0;
+  }
+  return false;
+}
 
 /// The numbers that a model's counters take for an event; 0: it has none by itself.
 void AddCodes(const std::string& name, LibpfmEvent& event) {
@@ -101,7 +110,7 @@ bool HasEvent(const pfm_pmu_info_t& model, std::string_view name) {
 }  // namespace
 
 std::optional<perf_event_attr> FindLibpfmEvent(const std::string& name) {
-  if (!IsReady(false)) return std::nullopt;
+  if (!IsReady(false) || IsOfOtherModel(name)) return std::nullopt;
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   pfm_perf_encode_arg_t argument{};
