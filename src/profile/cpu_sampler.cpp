@@ -198,7 +198,7 @@ Status CpuSampler::FollowEvents(const Ring& ring, pid_t tid, bool from_exec) {
                              counter::PerfError(HostRoot(), "samples of " + sampled.event.name, error_number));
         continue;
       }
-      opened_[id] = {&sampled, fd.get()};
+      opened_[id] = {&sampled, tid, fd.get()};
       ATTUNE_CHECK_OK(Redirect(std::move(fd), ring));
     }
   }
@@ -222,18 +222,29 @@ void CpuSampler::NameEvent(EventSample& sample) const {
 /// Counts so far of the events that are sampled by a rate, with those of all threads that the followed ones started.
 std::map<std::string, double> CpuSampler::Totals() const {
   struct Counted {
-    uint64_t value, enabled_ns, running_ns;
+    uint64_t value = 0, enabled_ns = 0, running_ns = 0;
   };
+  // A thread has a counter on each CPU, which runs while it is there: together they are the thread's.
+  std::map<std::pair<std::string_view, pid_t>, Counted> of_threads;
+  {
+    const MutexLock lock(names_mutex_);
+    for (const auto& [id, opened] : opened_) {
+      Counted counted;
+      if (KindOf(*opened.sampled) != PerfEvent::kOfRate || read(opened.fd, &counted, sizeof counted) != sizeof counted)
+        continue;
+      Counted& sum = of_threads[{opened.sampled->event.name, opened.tid}];
+      sum.value += counted.value;
+      sum.enabled_ns = std::max(sum.enabled_ns, counted.enabled_ns);
+      sum.running_ns += counted.running_ns;
+    }
+  }
   std::map<std::string, double> totals;
-  const MutexLock lock(names_mutex_);
-  for (const auto& [id, opened] : opened_) {
-    Counted counted{};
-    if (KindOf(*opened.sampled) != PerfEvent::kOfRate || read(opened.fd, &counted, sizeof counted) != sizeof counted)
-      continue;
-    // It may have shared a counter with others.
-    const double scale =
-        counted.running_ns > 0 ? static_cast<double>(counted.enabled_ns) / static_cast<double>(counted.running_ns) : 1;
-    totals[opened.sampled->event.name] += static_cast<double>(counted.value) * scale;
+  for (const auto& [of, sum] : of_threads) {
+    // It may have shared counters with others.
+    const double scale = sum.running_ns > 0 && sum.running_ns < sum.enabled_ns
+                             ? static_cast<double>(sum.enabled_ns) / static_cast<double>(sum.running_ns)
+                             : 1;
+    totals[std::string(of.first)] += static_cast<double>(sum.value) * scale;
   }
   return totals;
 }

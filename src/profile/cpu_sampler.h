@@ -92,6 +92,7 @@ class CpuSampler {
   std::vector<UniqueFd> events_;
   struct Opened {
     const counter::SampledEvent* sampled = nullptr;
+    pid_t tid = 0;
     int fd = -1;  ///< of `events_`
   };
   mutable Mutex names_mutex_;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import unittest
 
 from attune_e2e import BUILD, E2E, main
@@ -10,6 +11,21 @@ PROGRAM = os.path.join(BUILD, "tests", "e2e", "touch_pages")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "touch_pages.c")
 # With what is touched at the program's start fewer than the kernel's ring has room for.
 PAGES = 300
+
+
+# Touches pages on each CPU in turn, and tells how many faults it had.
+MOVES = """
+import mmap, os, resource
+cpus = sorted(os.sched_getaffinity(0))
+for turn in range(60):
+    os.sched_setaffinity(0, {cpus[turn % len(cpus)]})
+    memory = mmap.mmap(-1, 50 * 4096)
+    memory.madvise(15)
+    for page in range(50):
+        memory[page * 4096] = 1
+    sum(range(100000))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+"""
 
 
 def line_of(comment):
@@ -58,6 +74,16 @@ class EventSamples(E2E):
         self.assertEqual(counts["page-faults:u"]["samples"] * 100, counts["page-faults:u"]["count"])
         self.assertLess(counts["minor-faults:u"]["samples"], PAGES / 2, "as often as time passes, not each")
         self.assertLess(abs(counts["minor-faults:u"]["count"] - counts["page-faults:u"]["count"]), 200, counts)
+
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one CPU")
+    def test_counts_by_a_rate_add_up_where_a_thread_moves(self):
+        result = self.attune("run", "-q", "-f", "-o", "r.attune", "--event-samples", "minor-faults:u", "--", sys.executable, "-c", MOVES)
+        report = json.loads(self.attune("report", "r.attune", "--json").stdout)
+        if any("CPU samples: the kernel permits none" in text for text in report["unseen"]):
+            self.skipTest("samples are not permitted")
+        counted = report["hot_lines"]["events"][1]["count"]
+        # Some faults are the kernel's own, when it reads what the program has not touched yet.
+        self.assertLess(abs(counted - int(result.stdout)), 0.1 * int(result.stdout))
 
     def test_without_events_there_is_nothing_of_them(self):
         self.attune("run", "-q", "-f", "-o", "r.attune", "--", PROGRAM)
