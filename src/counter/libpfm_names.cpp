@@ -118,6 +118,12 @@ std::optional<perf_event_attr> FindLibpfmEvent(const std::string& name) {
   argument.attr = &attributes;
   if (pfm_get_os_event_encoding(name.c_str(), PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &argument) != PFM_SUCCESS)
     return std::nullopt;
+  pfm_event_info_t info{};
+  info.size = sizeof info;
+  const bool is_kernels =
+      pfm_get_event_info(argument.idx, PFM_OS_NONE, &info) == PFM_SUCCESS && info.pmu == PFM_PMU_PERF_EVENT;
+  const bool has_code_of_its_own = attributes.type == PERF_TYPE_TRACEPOINT || attributes.type > PERF_TYPE_HW_CACHE;
+  if (is_kernels && has_code_of_its_own) return std::nullopt;  // a tracepoint of this machine, whatever the host root
   return attributes;
 }
 
@@ -131,7 +137,8 @@ std::string LibpfmModelsWith(const std::string& name) {
   const std::string bare = colons == std::string::npos ? name : name.substr(colons + 2);
   for (int i = PFM_PMU_NONE; i < PFM_PMU_MAX && count <= kMost; ++i) {
     const auto info = ModelInfo(static_cast<pfm_pmu_t>(i));
-    if (!info || (!model.empty() && model != info->name) || !HasEvent(*info, bare)) continue;
+    if (!info || info->type == PFM_PMU_TYPE_OS_GENERIC) continue;  // the kernel's own are no other machine's
+    if ((!model.empty() && model != info->name) || !HasEvent(*info, bare)) continue;
     if (count < kMost) models.append(models.empty() ? "" : ", ").append(info->name);
     ++count;
   }

@@ -310,7 +310,7 @@ TEST(Libpfm, KnowsModelsThatAreNotHere) {
 #endif
   const std::string of_model = std::string(kModel) + "::" + kEvent;
   const bool is_here = FindLibpfmEvent(of_model).has_value();
-  EXPECT_THAT(LibpfmModelsWith(kEvent), HasSubstr(kModel == std::string("skl") ? "..." : kModel));
+  EXPECT_THAT(LibpfmModelsWith(kEvent), HasSubstr("...")) << "more have it than are named";
   EXPECT_EQ(LibpfmModelsWith(of_model), kModel);
   for (const char* wrong : {"NO_SUCH_EVENT", "INST_RETIRED:NO_SUCH_PART"}) EXPECT_EQ(LibpfmModelsWith(wrong), "");
   const auto events = LibpfmEvents(kModel);
