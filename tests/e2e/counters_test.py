@@ -50,6 +50,16 @@ print(json.dumps({"switches": used.ru_nvcsw + used.ru_nivcsw, "faults": used.ru_
 """
 
 
+# Is on each CPU in turn.
+MOVES = """
+import os
+cpus = sorted(os.sched_getaffinity(0))
+for turn in range(20):
+    os.sched_setaffinity(0, {cpus[turn % len(cpus)]})
+    sum(range(200000))
+"""
+
+
 # Computes for 0.4 s; then a thread that is not the first becomes another program.
 EXEC_OF_THREAD = """
 import os, threading, time
@@ -388,7 +398,7 @@ class Counters(E2E):
     def test_events_are_sampled(self):
         if not self.sees_each_thread():
             refused = self.attune("counters", "-t", "--period", "page-faults=100", "--", "true")
-            self.assertEqual((refused.returncode, b"eBPF" in refused.stderr), (1, True), refused.stderr)
+            self.assertEqual((refused.returncode, b"eBPF" in refused.stderr), (4, True), refused.stderr)
             return
         result, rows = self.threads("-e", "task-clock", "--period", "page-faults=100", "--", sys.executable, "-c", BUSY)
         self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr)
@@ -405,6 +415,22 @@ class Counters(E2E):
         self.assertAlmostEqual(sum(map(len, samples.values())), sum(faults.values()) / 100, delta=len(samples))
         result, rows = self.threads("-n", "3", "--period", "page-faults=50", "--", sys.executable, "-c", BUSY)
         self.assertEqual([row["kind"] for row in rows].count("ebs"), 3)
+
+    def test_migrations_have_rows(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("one CPU")
+        if not self.sees_each_thread():
+            self.skipTest("eBPF is not permitted")
+        result, rows = self.threads("-e", "task-clock,cpu-migrations", "--migrations", "--", sys.executable, "-c", MOVES)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        own = [row for row in rows if row["pid"] == row["tid"]]
+        moved = [row for row in own if row["kind"] == "migration"]
+        self.assertGreaterEqual(len(moved), 19, rows)
+        self.assertTrue(all(before["cpu"] != after["cpu"] for before, after in zip(moved, moved[1:])), moved)
+        self.assertLessEqual(set(row["core_type"] for row in own), {"0", "1", "2", "3"})
+        self.assertAlmostEqual(sum(float(row["cpu-migrations"]) for row in own), len(moved), delta=1)
+        self.assertGreater(sum(float(row["task-clock"]) for row in moved), 0)
 
     def test_counts_of_threads_are_recorded(self):
         program = (os.path.join(BUILD, "tests/e2e/short_threads"), "200")
