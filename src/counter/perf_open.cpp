@@ -19,11 +19,7 @@ PerfOpen KernelPerfOpen() {
 
 Error PerfError(const HostRoot& host, std::string_view what, int error_number) {
   Error error = ErrnoError(fmt::format("perf_event_open: {}", what), error_number);
-  if (error.code == Errc::kPermission && ::geteuid() == 0) {
-    error.hint =
-        "root may count here only if the container that it is in has CAP_PERFMON and a seccomp profile that allows the "
-        "call";
-  } else if (error.code == Errc::kPermission) {
+  if (error.code == Errc::kPermission) {
     const auto paranoid = host.ReadFile("/proc/sys/kernel/perf_event_paranoid");
     if (paranoid.ok())
       error.message += fmt::format(" (kernel.perf_event_paranoid is {})", paranoid->substr(0, paranoid->find('\n')));
