@@ -1,7 +1,6 @@
 #include "counter/event.h"
 
 #include <fmt/format.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "base/units.h"
 #include "counter/bad_files.h"
+#include "counter/event_text.h"
 #include "counter/known_elsewhere.h"
 #include "counter/libpfm_names.h"
 #include "counter/nearest_events.h"
@@ -107,15 +107,6 @@ std::vector<KernelName> AllKernelNames(std::vector<std::string>& storage) {
   return names;
 }
 
-std::optional<uint64_t> Number(std::string_view text) {
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// Puts a value's bits where the format says. @return false: it has more bits
 bool Place(const FormatBits& bits, uint64_t value, Event& event) {
   uint64_t& field = bits.field == FormatBits::Field::kConfig    ? event.config
@@ -169,7 +160,7 @@ class EventParser {
       if (!named.parts.empty()) return {};
       return NoCores();
     }
-    if (name.starts_with('r') && Number("0x" + std::string(name.substr(1)))) return Raw(name, named);
+    if (name.starts_with('r') && EventNumber("0x" + std::string(name.substr(1)))) return Raw(name, named);
     if (UnitsOwn(name, named)) return {};
     if (const size_t colon = name.find(':'); colon != std::string_view::npos && Tracepoint(name, colon, named))
       return {};
@@ -235,11 +226,6 @@ class EventParser {
     return Unknown(name);
   }
 
-  /// Whatever the case of their letters.
-  static bool IsSameName(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-  }
-
   /// "" are the cores, "cpu_core" those of one kind; "iMC" is uncore_imc_0 and its like.
   static bool IsOfUnit(const Pmu& pmu, std::string_view unit) {
     if (unit.empty()) return pmu.is_core;
@@ -268,7 +254,7 @@ class EventParser {
     for (const Pmu& core : cores_) {
       named.parts.push_back(
           {.type = core.is_one_of_several ? static_cast<uint32_t>(core.type) : uint32_t{PERF_TYPE_RAW},
-           .config = *Number("0x" + std::string(name.substr(1))),
+           .config = *EventNumber("0x" + std::string(name.substr(1))),
            .device = core.is_one_of_several ? core.device : "",
            .cpus = core.is_one_of_several ? core.cpus : CpuSet()});
     }
@@ -326,7 +312,7 @@ class EventParser {
       const size_t equals = term.find('=');
       const std::string key(term.substr(0, equals));
       const auto value =
-          equals == std::string_view::npos ? std::optional<uint64_t>(1) : Number(term.substr(equals + 1));
+          equals == std::string_view::npos ? std::optional<uint64_t>(1) : EventNumber(term.substr(equals + 1));
       if (!value)
         return Error{Errc::kInvalidArgument, fmt::format("'{}' of {} is no number", term, pmu.device),
                      "as in event=0x3c"};
@@ -376,7 +362,7 @@ class EventParser {
       const auto id =
           host_.ReadFile(fmt::format("{}/events/{}/{}/id", folder, name.substr(0, colon), name.substr(colon + 1)));
       if (!id.ok()) continue;
-      const auto number = Number(std::string_view(*id).substr(0, id->find('\n')));
+      const auto number = EventNumber(std::string_view(*id).substr(0, id->find('\n')));
       if (!number) continue;
       named.parts.push_back({.type = PERF_TYPE_TRACEPOINT, .config = *number, .device = "", .cpus = {}});
       return true;

@@ -56,7 +56,7 @@ std::vector<std::string_view> SplitEvents(std::string_view list);
 Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list,
                                             std::vector<EventNote>* left_out = nullptr);
 
-/// Where nothing of a list is left. @pre left_out is not empty
+/// Error for a list of which nothing is left. @pre left_out is not empty
 Error NothingIsCounted(const std::vector<EventNote>& left_out);
 
 /// An event, and how often it occurs between two samples of it.

@@ -116,7 +116,7 @@ double Apply(Arithmetic arithmetic, double a, double b) {
   return 0;
 }
 
-/// How far off the metric may be where the counts are off by their bounds, each by itself.
+/// Bound of a metric: the counts are off by their bounds, each by itself.
 /// @param values of the formula  @param bounds of the events
 double BoundOf(const MetricFormula& formula, double metric, std::vector<std::optional<double>> values,
                std::span<const double> bounds) {
@@ -183,7 +183,7 @@ std::optional<double> MetricFormula::Value(std::span<const std::optional<double>
       stack.back() = Apply(step.arithmetic, stack.back(), b);
     }
   }
-  // What overflows is no number either.
+  // A number that overflows is none either.
   return stack.empty() || !std::isfinite(stack.back()) ? std::nullopt : std::optional(stack.back());
 }
 

@@ -22,7 +22,7 @@ constexpr std::array kUnits{"cpu",
 /// Beginnings of the names of units of which there are several.
 constexpr std::array kUnitKinds{"cpu_",  "armv8_", "armv9_",  "uncore_", "cstate_", "amd_", "ibs_", "arm_",
                                 "riscv", "hisi_",  "nvidia_", "power_",  "dfl_",    "arm-", "cxl_"};
-/// Of drivers of Linux for x86: arch/x86/events.
+/// Events of Linux's drivers for x86 (arch/x86/events).
 constexpr std::array kEvents{"mem-loads",
                              "mem-loads-aux",
                              "mem-stores",

@@ -2,11 +2,12 @@
 
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+
+#include "counter/event_text.h"
 
 namespace attune::counter {
 namespace {
@@ -71,10 +72,6 @@ std::vector<LibpfmEvent> EventsOf(const pfm_pmu_info_t& model) {
     if (events.size() == with_parts) events.push_back({name, Text(event.desc), 0, std::nullopt});
   }
   return events;
-}
-
-bool IsSameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
 /// Whether an event has all of these: parts and modifiers, as in "ANY_P:c=1".

@@ -26,7 +26,7 @@ bool IsLikeTracepoint(std::string_view name) {
   return colon != std::string_view::npos && is_word(name.substr(0, colon)) && is_word(name.substr(colon + 1));
 }
 
-/// Of the subsystem of the name, and of those that are called alike.
+/// Tracepoints of the name's subsystem, and of those that are called alike.
 void AddTracepoints(const HostRoot& host, std::string_view name, std::vector<std::string>& names) {
   const size_t colon = name.find(':');
   if (colon == std::string_view::npos) return;

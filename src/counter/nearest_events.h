@@ -1,5 +1,5 @@
 #pragma once
-/// What may have been meant by a name that is no event, for the error that says so.
+/// Names that may have been meant by one that is no event, for the error that says so.
 
 #include <optional>
 #include <string>

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/text.h"
 #include "base/user_file.h"
+#include "counter/event_text.h"
 
 namespace attune::counter {
 namespace {
@@ -25,15 +25,6 @@ std::string TextOf(const Json& row, const char* key) {
   return CleanText(found->get<std::string>().substr(0, kMostTextBytes));
 }
 
-std::optional<uint64_t> ParseNumber(const std::string& text) {
-  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
-  uint64_t number = 0;
-  const char* const begin = text.data() + (is_hex ? 2 : 0);
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), number, is_hex ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size() || end == begin) return std::nullopt;
-  return number;
-}
-
 /// "0xB7,0xBB": of several the first. A number may be one of JSON's.
 std::optional<uint64_t> NumberOf(const Json& row, const char* key) {
   const auto found = row.find(key);
@@ -42,7 +33,7 @@ std::optional<uint64_t> NumberOf(const Json& row, const char* key) {
   if (found->is_boolean()) return found->get<bool>() ? 1 : 0;
   if (!found->is_string()) return std::nullopt;
   const std::string& text = found->get_ref<const std::string&>();
-  return ParseNumber(text.substr(0, text.find(',')));
+  return EventNumber(text.substr(0, text.find(',')));
 }
 
 /// Registers that an event needs a value in, by the term that the kernel has for it.
@@ -117,7 +108,7 @@ class TermsOfRow {
       const size_t equals = term.find('=');
       const bool is_term = equals != std::string_view::npos && equals > 0 &&
                            term.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == equals &&
-                           ParseNumber(std::string(term.substr(equals + 1))).has_value();
+                           EventNumber(term.substr(equals + 1)).has_value();
       if (!is_term) return Lack("Filter");
       event_.terms += fmt::format(",{}", term);
     }

@@ -70,7 +70,7 @@ bool IsOfCpus(const CountersOptions& options) {
   return options.all || !options.cpus.empty() || !options.cgroup.empty();
 }
 
-/// What a recording has was chosen when it was made.
+/// A recording has what was chosen when it was made.
 Status CheckFrom(const CountersOptions& options) {
   const std::pair<std::string_view, bool> chosen_before[] = {
       {"--event", !options.events.empty()},   {"--repeat", !options.runs.empty()},

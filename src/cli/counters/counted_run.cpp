@@ -28,7 +28,7 @@ constexpr int64_t kLeastLastNs = 1'000'000;
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-/// What the counters have grown by, each time that it is asked for.
+/// Growth of the counters since the last time that it was asked for.
 class Intervals {
  public:
   Intervals(std::shared_ptr<counter::CounterSet> set, const CountOptions& options, int64_t begin_ns)

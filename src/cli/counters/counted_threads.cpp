@@ -87,7 +87,7 @@ class ThreadRows {
     run_.rows.push_back(std::move(row));
   }
 
-  /// What was read at once: ends come after samples, and those of one CPU after those of another.
+  /// Rows that were read at once are not in order: ends come after samples, one CPU's after another's.
   void TellInOrder() {
     std::ranges::stable_sort(run_.rows, {}, &ThreadRow::seconds);
     if (!options_.tell) return;

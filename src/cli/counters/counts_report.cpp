@@ -208,7 +208,7 @@ std::string CountsCsv(const std::vector<NamedEvent>& events, const std::vector<R
     add_time("system-time", cpu->system);
   }
   for (size_t i = 0; i < events.size(); ++i) add(events[i].name, events[i].unit, counts[i]);
-  // What was left out has an empty count, as what could not be counted.
+  // Events that were left out have an empty count, as those that could not be counted.
   for (const counter::EventNote& note : runs.front().notes) {
     if (!note.event.empty() && std::ranges::find(events, note.event, &NamedEvent::name) == events.end())
       add(note.event, "", {.parts = {}});

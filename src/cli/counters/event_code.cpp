@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/text.h"
+#include "counter/event_text.h"
 
 namespace attune::cli {
 namespace {
@@ -21,15 +21,6 @@ struct Term {
 };
 constexpr std::array kTerms{Term{"umask", 8}, Term{"edge", 18}, Term{"any", 21}, Term{"inv", 23}, Term{"cmask", 24}};
 constexpr std::array<std::string_view, 4> kSecond{"config1", "offcore_rsp", "ldlat", "frontend"};
-
-std::optional<uint64_t> Number(std::string_view text) {
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// @return false: there is no such term
 bool AddTerm(std::string_view name, uint64_t value, EventCode& code) {
@@ -54,7 +45,7 @@ bool AddTerm(std::string_view name, uint64_t value, EventCode& code) {
 
 std::optional<EventCode> ParseEventCode(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("r")) {
-    const auto number = Number("0x" + std::string(text.substr(text.starts_with("r") ? 1 : 2)));
+    const auto number = counter::EventNumber("0x" + std::string(text.substr(text.starts_with("r") ? 1 : 2)));
     return number ? std::optional(EventCode{.config = *number & ~kControl, .config1 = std::nullopt}) : std::nullopt;
   }
   if (text.find('=') == std::string_view::npos) return std::nullopt;
@@ -64,7 +55,8 @@ std::optional<EventCode> ParseEventCode(std::string_view text) {
   const auto terms = Split(text, ",");
   for (const std::string_view term : terms) {
     const size_t equals = term.find('=');
-    const auto value = equals == std::string_view::npos ? std::optional<uint64_t>(1) : Number(term.substr(equals + 1));
+    const auto value =
+        equals == std::string_view::npos ? std::optional<uint64_t>(1) : counter::EventNumber(term.substr(equals + 1));
     if (!value || !AddTerm(term.substr(0, equals), *value, code)) return std::nullopt;
   }
   return terms.empty() ? std::nullopt : std::optional(code);

@@ -8,7 +8,7 @@
 
 namespace attune::cli {
 
-/// What an event is to the cores, without the bits that say when and how it is counted.
+/// Numbers of an event in the registers of the cores, without the bits that say when and how it is counted.
 struct EventCode {
   uint64_t config = 0;
   std::optional<uint64_t> config1;  ///< of a second register
