@@ -17,7 +17,10 @@ class Call(E2E):
     def setUp(self):
         super().setUp()
         self.env["XDG_STATE_HOME"] = self.path("state")
-        self.program = subprocess.Popen([CALLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.start()
+
+    def start(self, *arguments):
+        self.program = subprocess.Popen([CALLED, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.stop)
         self.assertEqual(self.program.stdout.readline(), b"ready\n")
         self.pid = str(self.program.pid)
@@ -54,6 +57,13 @@ class Call(E2E):
         self.assertEqual(self.ok("call", "malloc_trim", "0", "--returns", "nothing"), "")
         self.assertEqual(json.loads(self.ok("call", "slow", "20", "--json")), {"function": "slow", "result": 20})
         self.assertTrue(self.at_the_end().startswith("0 wrong, batch 7"))
+
+    def test_a_sleep_outlives_a_function_that_sleeps(self):
+        self.stop()
+        self.start("awake")
+        for _ in range(5):
+            self.assertEqual(self.ok("call", "slow", "20"), "20")
+        self.assertTrue(self.at_the_end().startswith("0 wrong"))
 
     def test_a_library_is_loaded(self):
         library = next(path for path in (f"/usr/lib/x86_64-linux-gnu/{name}" for name in ("libz.so.1", "libzstd.so.1")) if os.path.exists(path))

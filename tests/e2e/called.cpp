@@ -1,5 +1,6 @@
 // Functions and variables for attune call, get and set. Threads sleep, poll, allocate and compute all the time; at the
-// end it says whether one of them has noticed anything. It ends with a line on standard input.
+// end it says whether one of them has noticed anything. It ends with a line on standard input. `called awake`: the
+// first thread computes until then, all others sleep for a time.
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -66,14 +68,16 @@ void Expect(bool is_right, const char* what) {
   ++wrong;
 }
 
-void Compute() {
-  while (!is_over) {
-    double sums[8] = {};  // in vector registers
-    for (int i = 0; i < 100'000; ++i) {
-      for (int k = 0; k < 8; ++k) sums[k] += k;
-    }
-    for (int k = 0; k < 8; ++k) Expect(sums[k] == 100'000.0 * k, "a sum is wrong");
+void Sum() {
+  double sums[8] = {};  // in vector registers
+  for (int i = 0; i < 100'000; ++i) {
+    for (int k = 0; k < 8; ++k) sums[k] += k;
   }
+  for (int k = 0; k < 8; ++k) Expect(sums[k] == 100'000.0 * k, "a sum is wrong");
+}
+
+void Compute() {
+  while (!is_over) Sum();
 }
 
 void Sleep() {
@@ -82,6 +86,11 @@ void Sleep() {
 
 void Poll() {
   while (!is_over) Expect(poll(nullptr, 0, 5) == 0, "poll");
+}
+
+bool HasInput() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  return poll(&input, 1, 0) != 0;
 }
 
 void Allocate() {
@@ -94,12 +103,15 @@ void Allocate() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool is_awake = argc > 1 && std::string_view(argv[1]) == "awake";
   shop::config.next = shop::head;
   std::vector<std::thread> threads;
-  for (auto* work : {Compute, Sleep, Poll, Allocate}) threads.emplace_back(work);
+  const std::vector<void (*)()> all{Sleep, Poll, Compute, Allocate};
+  for (size_t i = 0; i < (is_awake ? 2 : all.size()); ++i) threads.emplace_back(all[i]);
   std::puts("ready");
   std::fflush(stdout);
+  while (is_awake && !HasInput()) Sum();
   char line[16];
   while (std::fgets(line, sizeof line, stdin) == nullptr && !std::feof(stdin)) {
   }

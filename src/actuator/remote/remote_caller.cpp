@@ -151,19 +151,27 @@ class Caller {
   }
 
  private:
+  enum class For { kMapping, kFunction };  ///< mmap() on the thread's own stack; the function on ours
+
   /// Stops threads, one after another, until one is at a safe place.
-  Result<StoppedThread> StopAtSafePlace(bool needs_stack) {
+  Result<StoppedThread> StopAtSafePlace(For call) {
     const int64_t until_ns = MonotonicNs() + limit_ns_;
     std::string where;
+    // A function that sleeps takes the place of the sleep that the kernel keeps for a thread: others come first.
+    int rounds_for_others = call == For::kFunction ? 8 : 0;
     for (int64_t pause_us = 500;; pause_us = std::min<int64_t>(2 * pause_us, 20'000)) {
+      bool are_all_asleep = true;
       for (const pid_t tid : ThreadsOf(pid_)) {
         auto thread = StoppedThread::Stop(pid_, tid, kStopLimitNs);
         if (!thread.ok()) {
           if (thread.error().code == Errc::kNotFound || thread.error().code == Errc::kTimeout) continue;
           return thread.error();
         }
-        if (IsSafe(*thread, where) && (!needs_stack || HasStack(thread->stack_pointer()))) return thread;
+        if (rounds_for_others > 0 && thread->IsInTimedCall()) continue;
+        are_all_asleep = false;
+        if (IsSafe(*thread, where) && (call == For::kFunction || HasStack(thread->stack_pointer()))) return thread;
       }
+      rounds_for_others = are_all_asleep ? 0 : rounds_for_others - 1;
       if (access(fmt::format("/proc/{}", pid_).c_str(), F_OK) != 0)
         return Error{Errc::kNotFound, fmt::format("process {} has ended", pid_), ""};
       if (MonotonicNs() > until_ns)
@@ -196,7 +204,7 @@ class Caller {
 
   /// A function of the C library, called on the thread's own stack; its result is seen in the memory map.
   Status CallLibrary(uint64_t function, std::vector<int64_t> arguments, uint64_t returns_to) {
-    ATTUNE_TRY(StoppedThread thread, StopAtSafePlace(true));
+    ATTUNE_TRY(StoppedThread thread, StopAtSafePlace(For::kMapping));
     const auto result = thread.Run(
         {.function = function, .arguments = {std::move(arguments), {}}, .returns_to = returns_to}, limit_ns_);
     return result.ok() ? Status() : result.error();
@@ -269,7 +277,7 @@ class Caller {
         return Error{Errc::kNotFound, fmt::format("process {} has ended", pid_), ""};
       arguments.integers[index] = static_cast<int64_t>(top);
     }
-    ATTUNE_TRY(StoppedThread thread, StopAtSafePlace(false));
+    ATTUNE_TRY(StoppedThread thread, StopAtSafePlace(For::kFunction));
     return thread.Run({.function = call_.function,
                        .arguments = std::move(arguments),
                        .stack = top,

@@ -111,11 +111,12 @@ size_t StateBytes(uint64_t features) {
   return bytes;
 }
 
+constexpr int64_t kRestartSystem = -512, kRestartNoInterrupt = -513, kRestartNoHandler = -514, kRestartBlock = -516;
+constexpr int64_t kRestartCall = 219;  // restart_syscall
+
 /// A system call that was interrupted is begun anew, as the kernel does where no handler runs
 /// (arch_do_signal_or_restart).
 void RestartSystemCall(user_regs_struct& registers) {
-  constexpr int64_t kRestartSystem = -512, kRestartNoInterrupt = -513, kRestartNoHandler = -514, kRestartBlock = -516;
-  constexpr uint64_t kRestartCall = 219;  // restart_syscall
   if (static_cast<int64_t>(registers.orig_rax) < 0) return;
   switch (static_cast<int64_t>(registers.rax)) {
     case kRestartSystem:
@@ -208,6 +209,11 @@ Result<StoppedThread> StoppedThread::Stop(pid_t pid, pid_t tid, int64_t limit_ns
 uint64_t StoppedThread::stack_pointer() const { return RegistersOf(registers_).rsp; }
 
 bool StoppedThread::IsInSystemCall() const { return static_cast<int64_t>(RegistersOf(registers_).orig_rax) >= 0; }
+
+bool StoppedThread::IsInTimedCall() const {
+  const auto result = static_cast<int64_t>(RegistersOf(registers_).rax);
+  return result == (IsInSystemCall() ? kRestartBlock : kRestartCall);  // it waits, or is about to go on waiting
+}
 
 Status StoppedThread::WriteFrame(uint64_t frame, const Call& call) const {
   user_regs_struct r = RegistersOf(registers_);
@@ -373,6 +379,7 @@ Result<StoppedThread> StoppedThread::Stop(pid_t, pid_t, int64_t) {
 }
 uint64_t StoppedThread::stack_pointer() const { return 0; }
 bool StoppedThread::IsInSystemCall() const { return false; }
+bool StoppedThread::IsInTimedCall() const { return false; }
 Result<RemoteResult> StoppedThread::Run(const Call&, int64_t) { return Error{Errc::kUnavailable, "", ""}; }
 
 #endif

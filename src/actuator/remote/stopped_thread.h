@@ -51,6 +51,9 @@ class StoppedThread {
   uint64_t stack_pointer() const;
   /// It waits in the kernel, or is on its way into it.
   bool IsInSystemCall() const;
+  /// It waits in the kernel for a time of which the kernel keeps the rest (restart_block): the call ends with EINTR
+  /// where a function that it is made to run sleeps, too.
+  bool IsInTimedCall() const;
 
   struct Call {
     uint64_t function = 0;
