@@ -91,7 +91,11 @@ enum attune_sample_kind {
   ATTUNE_SAMPLE_TICK = 1,      /* a time has passed; it lives */
   ATTUNE_SAMPLE_EXIT = 2,      /* the thread has ended */
   ATTUNE_SAMPLE_MIGRATION = 3, /* it moved to the CPU of `thread`; the counts are of `core_type_before` */
+  ATTUNE_SAMPLE_SWITCH = 4,    /* it left its CPU */
 };
+
+/// Samples that only a module which asks for them is given: bits of attune_module.samples.
+enum attune_wanted_samples { ATTUNE_SAMPLES_OF_SWITCHES = 1 };
 
 /// Counts of a thread since its sample before.
 struct attune_module_sample {
@@ -143,6 +147,8 @@ struct attune_module {
   int (*dump)(void* state, int32_t cpu, char* text, uint32_t bytes);
 
   void (*close)(void* state);
+
+  uint32_t samples; /* enum attune_wanted_samples, besides those of ticks, ends and migrations */
 };
 
 /// The function that a module defines.

@@ -88,4 +88,17 @@ Result<PluginChoice> FindPlugin(std::string_view text, std::string_view what, st
                hint + fmt::format("`attune list {}s` shows all", kind)};
 }
 
+Result<std::vector<PluginChoice>> ChoosePlugins(
+    const std::vector<std::string>& texts, std::string_view what,
+    const std::function<Result<PluginChoice>(std::string_view text, std::string_view what)>& find) {
+  std::vector<PluginChoice> choices;
+  for (const std::string& text : texts) {
+    ATTUNE_TRY(PluginChoice choice, find(text, what));
+    if (std::ranges::find(choices, choice.name, &PluginChoice::name) != choices.end())
+      return Error{Errc::kInvalidArgument, fmt::format("{}: {} is given twice", what, choice.name), ""};
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
 }  // namespace attune

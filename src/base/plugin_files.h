@@ -1,6 +1,7 @@
 #pragma once
 /// Files by which others add something to attune: where they are looked for, and which are trusted.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,5 +44,9 @@ struct PluginChoice {
 /// @param what names the option in errors: "--sink"  @param kind "sink", as `attune list sinks` calls them
 Result<PluginChoice> FindPlugin(std::string_view text, std::string_view what, std::string_view kind,
                                 const std::vector<std::string>& folders);
+/// All that an option chose, each once. @param find as FindPlugin(), with the text and `what`
+Result<std::vector<PluginChoice>> ChoosePlugins(
+    const std::vector<std::string>& texts, std::string_view what,
+    const std::function<Result<PluginChoice>(std::string_view text, std::string_view what)>& find);
 
 }  // namespace attune

@@ -224,13 +224,14 @@ int BPF_PROG(count_switch, _Bool preempt, struct task_struct* prev, struct task_
   return 0;
 }
 
+// Attached after count_switch, and so run after it.
 SEC("tp_btf/sched_switch")
 int tell_switch(u64* context) {
   struct task_struct* prev = (struct task_struct*)context[1];
   struct task_struct* next = (struct task_struct*)context[2];
   int cpu = bpf_get_smp_processor_id();
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, prev, 0, 0);
-  if (sums && !sums->waits_for_exec) tell(prev, sums, kRowSwitchedOut, cpu, 0);
+  if (sums && !sums->waits_for_exec) tell(prev, sums, kRowSwitchedOut, cpu, thread_machine.tells & kTellSwitchCounts);
   sums = bpf_task_storage_get(&sums_of, next, 0, 0);
   if (sums && !sums->waits_for_exec) tell(next, sums, kRowSwitchedIn, cpu, 0);
   return 0;

@@ -45,7 +45,12 @@ enum {
 };
 
 /* Moments that are handed over only where somebody wants them: bits of thread_machine.tells. */
-enum { kTellStarts = 1, kTellMigrations = 2, kTellSwitches = 4 };
+enum {
+  kTellStarts = 1,
+  kTellMigrations = 2,
+  kTellSwitches = 4,
+  kTellSwitchCounts = 8 /* with kTellSwitches: what a thread has counted when it leaves its CPU */
+};
 
 /* A thread's sums up to its end, or up to now. */
 struct thread_row {

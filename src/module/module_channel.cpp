@@ -86,6 +86,7 @@ std::string Encode(const ModuleHello& hello) {
                {"wants_migrations", hello.wants_migrations},
                {"wants_switches", hello.wants_switches},
                {"wants_samples", hello.wants_samples},
+               {"wants_switch_samples", hello.wants_switch_samples},
                {"counters", hello.counters},
                {"virtuals", std::move(virtuals)}});
 }
@@ -101,6 +102,7 @@ Result<ModuleHello> DecodeHello(std::string_view text) {
                     .wants_migrations = Is(json, "wants_migrations"),
                     .wants_switches = Is(json, "wants_switches"),
                     .wants_samples = Is(json, "wants_samples"),
+                    .wants_switch_samples = Is(json, "wants_switch_samples"),
                     .counters = {},
                     .virtuals = {}};
   const Json counters = json.value("counters", Json::array()), virtuals = json.value("virtuals", Json::array());

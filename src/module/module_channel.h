@@ -59,7 +59,8 @@ enum class NoticeKind : uint32_t {
   kSwitchOut,
   kTickSample,
   kExitSample,
-  kMigrationSample
+  kMigrationSample,
+  kSwitchSample
 };
 
 struct Notice {
@@ -120,6 +121,7 @@ struct ModuleHello {
   bool wants_migrations = false;  ///< also samples at them
   bool wants_switches = false;
   bool wants_samples = false;
+  bool wants_switch_samples = false;
   std::vector<std::string> counters;  ///< events that it is to be given
   std::vector<VirtualCounter> virtuals;
 

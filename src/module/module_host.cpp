@@ -86,6 +86,7 @@ attune_module Load(const std::string& file, ModuleHello& hello) {
   hello.wants_migrations = module.on_migrate != nullptr;
   hello.wants_switches = module.on_switch_in != nullptr || module.on_switch_out != nullptr;
   hello.wants_samples = module.on_sample != nullptr;
+  hello.wants_switch_samples = hello.wants_samples && (module.samples & ATTUNE_SAMPLES_OF_SWITCHES) != 0;
   return module;
 }
 
@@ -245,6 +246,7 @@ class Host {
       case NoticeKind::kTickSample: return Sample(thread, notice, ATTUNE_SAMPLE_TICK);
       case NoticeKind::kExitSample: return Sample(thread, notice, ATTUNE_SAMPLE_EXIT);
       case NoticeKind::kMigrationSample: return Sample(thread, notice, ATTUNE_SAMPLE_MIGRATION);
+      case NoticeKind::kSwitchSample: return Sample(thread, notice, ATTUNE_SAMPLE_SWITCH);
     }
   }
 

@@ -29,6 +29,10 @@ Result<PluginChoice> FindModule(std::string_view text, std::string_view what, co
   return FindPlugin(text, what, "module", folders);
 }
 
+Result<std::vector<PluginChoice>> FindModules(const std::vector<std::string>& texts, std::string_view what) {
+  return ChoosePlugins(texts, what, [](std::string_view text, std::string_view of) { return FindModule(text, of); });
+}
+
 Result<ModuleProcess> ModuleProcess::Start(const ModuleOptions& options) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return ErrnoError("socketpair");

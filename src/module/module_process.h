@@ -20,6 +20,9 @@ std::vector<std::string> ModuleFolders();
 Result<PluginChoice> FindModule(std::string_view text, std::string_view what,
                                 const std::vector<std::string>& folders = ModuleFolders());
 
+/// All that an option chose, each once.
+Result<std::vector<PluginChoice>> FindModules(const std::vector<std::string>& texts, std::string_view what);
+
 struct ModuleOptions {
   PluginChoice choice;
   ModuleOpen open;                         ///< its argument is the choice's

@@ -97,11 +97,11 @@ class LoadedModule {
 
   using Named = std::map<std::string, double>;  ///< the values that were set
   Named OnSample(const attune_module_thread& thread, const std::vector<double>& counts, int64_t cpu_ns = 100 * kMs,
-                 int32_t kind = ATTUNE_SAMPLE_TICK) {
+                 int32_t kind = ATTUNE_SAMPLE_TICK, int64_t interval_ns = 100 * kMs) {
     attune_module_sample sample{};
     sample.size = sizeof sample;
     sample.kind = kind;
-    sample.interval_ns = 100 * kMs;
+    sample.interval_ns = interval_ns;
     sample.cpu_ns = cpu_ns;
     sample.core_type_before = thread.core_type;
     sample.counters = static_cast<uint32_t>(counts.size());

@@ -13,6 +13,14 @@ FAULTS = os.path.join(BUILD, "examples", "module", "faults.so")
 # Loads and unloads of M5; ATTUNE_FULL=1 takes a minute and more.
 ROUNDS = 1000 if os.environ.get("ATTUNE_FULL") == "1" else 30
 BUSY = "for i in 1 2 3 4 5 6 7 8; do j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done; sleep 0.05; done"
+SLEEPS = """
+import mmap, time
+for _ in range(100):
+    memory = mmap.mmap(-1, 64 * 4096)
+    for page in range(64): memory[page * 4096] = 1
+    memory.close()
+    time.sleep(0.003)
+"""
 THREADS = """
 import hashlib, os, threading
 def work():
@@ -91,6 +99,46 @@ class Modules(E2E):
         if self.sees_each_thread():
             self.assertGreaterEqual(last["execs"], 9)
             self.assertGreater(last["switches"], 16)
+
+    def test_a_module_has_samples_of_switches(self):
+        if not self.sees_each_thread():
+            self.skipTest("switches are seen by eBPF alone")
+        program = (sys.executable, "-c", SLEEPS)
+        self.recorded("--module", module("moments"), "--count", "page-faults", program=program)
+        last = {name: row["most"] / 10**6 for (name, _), row in self.series("moments").items()}
+        self.assertGreaterEqual(last["switches"], 100, "one a sleep")
+        self.assertGreaterEqual(last["switch-faults"], 100 * 64 * 0.9, "what was touched before it")
+        faults = self.query("m.attune", "select sum(count) as count from thread_counts")[0]["count"]
+        of_samples = sum(value for name, value in last.items() if name.endswith("faults"))
+        self.assertAlmostEqual(of_samples / faults, 1, delta=0.02)
+
+    def test_virtual_counters_are_columns_of_rows(self):
+        # Each sample of this module has a row: it looks at threads less often than they have rows, and at migrations.
+        result = self.attune("counters", "-t", "-e", "page-faults", "--module", module("sixteen1"), "-i", "10ms", "--migrations", "--json",
+                             "-o", "rows.json", "--", sys.executable, "-c", SLEEPS)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        self.assertGreater(len(rows), 10)
+        self.assertEqual(len([name for name in rows[0]["counts"] if name.startswith("sixteen1.")]), 16)
+        for row in rows:
+            counts = row["counts"]
+            self.assertEqual(counts["sixteen1.value0"], counts["page-faults"], row)
+            self.assertEqual(counts["sixteen1.value3"], counts["page-faults"] + 3, row)
+        table = self.attune("counters", "-t", "--module", "group=scheduler", "--", "sh", "-c", BUSY).stderr.decode()
+        self.assertRegex(table, r"group\.CPUs")
+        self.assertIn("task-clock", table)
+
+    def test_modules_of_rows_that_fail_are_said(self):
+        result = self.attune("counters", "-t", "-i", "20ms", "--module", module("bad_module", "crash-sample"), "--", "sh", "-c", BUSY)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"module bad_module: it crashed (SIGSEGV); it has no values from then on", result.stderr)
+        self.assertGreater(result.stderr.count(b"tick"), 3, "rows go on")
+        for arguments, why in ((("-t", "--module", "spedup"), b"there is no module 'spedup'"), (("--module", "group=scheduler"), b"needs --per-thread"),
+                               (("-t", "--module", module("moments")), b"no virtual counters of threads"),
+                               (("-t", "--module", module("bad_module", "fail-open")), b"there is none of it here")):
+            result = self.attune("counters", *arguments, "--", "true")
+            self.assertEqual((result.returncode in (1, 2, 3), why in result.stderr), (True, True), result.stderr)
 
     def test_metrics_of_a_group_are_series(self):
         self.recorded("--module", "group=scheduler")

@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsNan;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
@@ -356,6 +357,24 @@ TEST(GroupModule, MetricsOfGroupsAreVirtualCounters) {
   EXPECT_DOUBLE_EQ(value("IPC"), 2.5);
   EXPECT_DOUBLE_EQ(value("clock"), 2.5) << "GHz";
   EXPECT_DOUBLE_EQ(value("CPUs"), 0.8) << "of 100 ms";
+}
+
+TEST(GroupModule, ShortSamplesGoToTheNextOne) {
+  LoadedModule module("group");
+  module.argument = "scheduler";
+  module.events = {"task-clock", "context-switches", "cpu-migrations"};
+  ASSERT_TRUE(module.Open()) << module.failure;
+  const auto cpus = [&](int tid, double cpu_ms, int64_t interval_ms, int32_t kind = ATTUNE_SAMPLE_TICK) {
+    std::vector<double> counts;
+    for (const std::string& name : module.counters) counts.push_back(name == "task-clock" ? cpu_ms * 1e6 : 1);
+    const auto values = module.OnSample(LoadedModule::Thread(tid), counts, 0, kind, interval_ms * kMs);
+    return values.contains("CPUs") ? values.at("CPUs") : kNothing;
+  };
+  EXPECT_THAT(cpus(7, 0, 9), IsNan()) << "the kernel has accounted for nothing yet";
+  EXPECT_DOUBLE_EQ(cpus(7, 18, 11), 0.9);
+  EXPECT_DOUBLE_EQ(cpus(7, 50, 100), 0.5) << "each is in one value alone";
+  EXPECT_THAT(cpus(7, 10, 1, ATTUNE_SAMPLE_EXIT), IsNan());
+  EXPECT_DOUBLE_EQ(cpus(8, 1, 2, ATTUNE_SAMPLE_EXIT), 0.5) << "a thread that lived for 2 ms";
 }
 
 TEST(GroupModule, DoesWithWhatThereIs) {

@@ -12,6 +12,7 @@
 #include "cli/counters/bad_files_teller.h"
 #include "cli/counters/counts_report.h"
 #include "cli/counters/recorded_threads.h"
+#include "cli/counters/row_modules.h"
 #include "cli/counters/thread_report.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -28,7 +29,7 @@ constexpr int64_t kMostRuns = 100'000, kMostRows = 1'000'000'000;
 struct CountersOptions {
   std::vector<std::string> events, groups;
   std::vector<std::string> program;
-  std::vector<std::string> periods;
+  std::vector<std::string> periods, modules;
   std::string from, pid, cpus, cgroup, runs, every, rows, duration, bind, bind_attune, output;
   bool all = false, per_thread = false, migrations = false, csv = false, json = false;
 };
@@ -73,11 +74,12 @@ bool IsOfCpus(const CountersOptions& options) {
 /// A recording has what was chosen when it was made.
 Status CheckFrom(const CountersOptions& options) {
   const std::pair<std::string_view, bool> chosen_before[] = {
-      {"--event", !options.events.empty()},   {"--repeat", !options.runs.empty()},
-      {"--interval", !options.every.empty()}, {"--rows", !options.rows.empty()},
-      {"--per-thread", options.per_thread},   {"--period", !options.periods.empty()},
-      {"--migrations", options.migrations},   {"--for", !options.duration.empty()},
-      {"--bind", !options.bind.empty()},      {"--bind-attune", !options.bind_attune.empty()}};
+      {"--event", !options.events.empty()},           {"--repeat", !options.runs.empty()},
+      {"--interval", !options.every.empty()},         {"--rows", !options.rows.empty()},
+      {"--per-thread", options.per_thread},           {"--period", !options.periods.empty()},
+      {"--migrations", options.migrations},           {"--module", !options.modules.empty()},
+      {"--for", !options.duration.empty()},           {"--bind", !options.bind.empty()},
+      {"--bind-attune", !options.bind_attune.empty()}};
   for (const auto& [name, is_given] : chosen_before) {
     if (!options.from.empty() && is_given)
       return Error{
@@ -107,6 +109,9 @@ Status CheckWhat(const CountersOptions& options) {
     return Error{Errc::kInvalidArgument, "--per-thread is for a program or a process", "-- PROGRAM, or -p PID"};
   if (options.per_thread && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--per-thread and --repeat exclude each other", ""};
+  if (!options.modules.empty() && !options.per_thread)
+    return Error{Errc::kInvalidArgument, "--module needs --per-thread",
+                 "attune counters -t --module speedup -- PROGRAM; attune run --module records"};
   const bool has_moments = !options.periods.empty() || options.migrations;
   if (has_moments && !options.per_thread)
     return Error{Errc::kInvalidArgument, "--period and --migrations need --per-thread",
@@ -295,18 +300,26 @@ Status ChooseTimes(const CountersOptions& options, const CpuSet& online, Options
   return {};
 }
 
+/// The events, the metrics, then the virtual counters of modules.
+std::vector<counter::NamedEvent> ThreadColumns(const ThreadOptions& what) {
+  std::vector<counter::NamedEvent> columns = ColumnsOf(what);
+  if (what.modules == nullptr) return columns;
+  for (counter::NamedEvent& counter : what.modules->Columns()) columns.push_back(std::move(counter));
+  return columns;
+}
+
 Status WriteThreads(const Output& output, const CountersOptions& options, const ThreadOptions& what,
                     const ThreadRun& run) {
-  const std::vector<counter::NamedEvent> events = ColumnsOf(what);
+  const std::vector<counter::NamedEvent> columns = ThreadColumns(what);
   if (options.json) {
-    const auto document = ThreadsJson(TitleOf(options), events, run);
+    const auto document = ThreadsJson(TitleOf(options), columns, run);
     return Write(output, document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   }
   if (!options.csv)
-    return Write(output,
-                 "\n" + ThreadsText(TitleOf(options), events, what.metrics, run, TerminalWidth(output.stream())));
-  std::string text = ThreadHeading(events, RowFormat::kCsv);
-  for (const ThreadRow& row : run.rows) text += ThreadRowText(events, row, RowFormat::kCsv);
+    return Write(output, "\n" + ThreadsText(TitleOf(options), columns, what.events.size(), what.metrics, run,
+                                            TerminalWidth(output.stream())));
+  std::string text = ThreadHeading(columns, RowFormat::kCsv);
+  for (const ThreadRow& row : run.rows) text += ThreadRowText(columns, row, RowFormat::kCsv);
   return Write(output, text + BelowRows(output, RowFormat::kCsv, run.notes));
 }
 
@@ -336,8 +349,11 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   ATTUNE_CHECK_OK(ChoosePeriods(options, host, what));
   what.migrations = options.migrations;
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
+  ATTUNE_TRY(const std::vector<PluginChoice> chosen, modules::FindModules(options.modules, "--module"));
+  ATTUNE_TRY(const auto modules, RowModules::Start(chosen, host, counter::FindPmus(host, what.online), what.events));
+  if (!chosen.empty()) what.modules = modules.get();
   ATTUNE_TRY(const Output output, Output::Open(options));
-  const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
+  const std::vector<counter::NamedEvent> columns = ThreadColumns(what);
   const RowFormat format = FormatOf(options);
   Rows rows(output, ThreadHeading(columns, format));
   if (what.every_ns > 0 || !what.periods.empty() || what.migrations)
@@ -440,6 +456,9 @@ Command MakeCountersCommand() {
       {"--period", "EVENT=N", "With -t: a row also each time that the event has occurred N times in a thread",
        &options->periods},
       {"--migrations", "", "With -t: a row also each time that a thread moves to another CPU", &options->migrations},
+      {"--module", "NAME[=ARGUMENT]",
+       "With -t: virtual counters of a monitoring module, as columns behind the events: attune list modules",
+       &options->modules},
       {"-a,--all", "", "All that runs on this machine", &options->all},
       {"-C,--cpus", "CPUS", "All that runs on these CPUs: 0-3,8", &options->cpus},
       {"--cgroup", "GROUP", "All that runs in this control group: system.slice/ssh.service; with -C on these CPUs",
@@ -459,6 +478,8 @@ Command MakeCountersCommand() {
       {"attune counters -r 5 -e cycles,instructions:u -- ./solver", "means of five runs, with bounds"},
       {"attune counters -g ipc,branches -- ./solver", "instructions a cycle, and how well branches are predicted"},
       {"attune counters -t -e task-clock,cycles -- ./solver", "what each thread counted"},
+      {"attune counters -t -i 100ms --module group=scheduler -- ./solver",
+       "a module's virtual counters beside the counts"},
       {"attune counters --from FILE -g scheduler", "the same of a recording made with --count"},
       {"attune counters -i 1s -p 4711", "a row a second of a process that runs already"},
       {"attune counters -a --for 10s -e context-switches,cpu-migrations", "the whole machine, for ten seconds"},

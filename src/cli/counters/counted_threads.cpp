@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "cli/counters/row_modules.h"
 #include "counter/core_types.h"
 #include "counter/polled_threads.h"
 #include "session/counting/bpf_threads.h"
@@ -39,7 +40,10 @@ class ThreadRows {
 
   counter::ThreadCounting& counting() { return *counting_; }
   int64_t PeriodNs() const {
-    return options_.every_ns > 0 ? std::min(options_.every_ns, counting_->PeriodNs()) : counting_->PeriodNs();
+    int64_t period_ns = counting_->PeriodNs();
+    if (options_.every_ns > 0) period_ns = std::min(period_ns, options_.every_ns);
+    if (options_.modules != nullptr) period_ns = std::min(period_ns, options_.modules->IntervalNs());
+    return period_ns;
   }
   void Begin() { begin_ns_ = last_tick_ns_ = MonotonicNs(); }
   double Seconds(int64_t now_ns) const { return static_cast<double>(now_ns - begin_ns_) * 1e-9; }
@@ -50,7 +54,10 @@ class ThreadRows {
         options_.every_ns > 0 && ticks_ < options_.most_rows && now_ns - last_tick_ns_ >= options_.every_ns;
     if (is_tick) ++ticks_;
     if (is_tick) last_tick_ns_ += (now_ns - last_tick_ns_) / options_.every_ns * options_.every_ns;
-    const Status read = counting_->Read(is_tick, Visit());
+    is_look_ = options_.modules != nullptr && now_ns - last_look_ns_ >= options_.modules->IntervalNs();
+    if (is_look_ || is_tick) last_look_ns_ = now_ns;
+    is_look_ &= !is_tick;
+    const Status read = counting_->Read(is_tick || is_look_, Visit());
     TellInOrder();
     return read;
   }
@@ -60,10 +67,12 @@ class ThreadRows {
   /// Takes in what ends a little later, and then what lives on.
   Result<ThreadRun> End() {
     const int64_t end_ns = MonotonicNs();
+    is_look_ = false;
     ATTUNE_CHECK_OK(counter::EndWhenAllHaveEnded(*counting_, Visit()));
     TellInOrder();
     run_.seconds = Seconds(end_ns);
-    for (const auto& notes : {counting_->Notes(), options_.left_out, options_.metrics.notes()})
+    const auto of_modules = options_.modules != nullptr ? options_.modules->Notes() : std::vector<counter::EventNote>();
+    for (const auto& notes : {counting_->Notes(), options_.left_out, options_.metrics.notes(), of_modules})
       run_.notes.insert(run_.notes.end(), notes.begin(), notes.end());
     return std::move(run_);
   }
@@ -74,7 +83,20 @@ class ThreadRows {
     return [this](const ThreadCounts& thread) { Take(thread); };
   }
 
+  /// Moments that the modules alone want have no row.
+  bool HasRow(const ThreadCounts& thread) const {
+    switch (thread.moment) {
+      case Moment::kLives: return !is_look_;
+      case Moment::kEnded:
+      case Moment::kSampled: return true;
+      case Moment::kMigrated: return options_.migrations;
+      default: return false;
+    }
+  }
+
   void Take(const ThreadCounts& thread) {
+    if (options_.modules != nullptr) options_.modules->Take(thread);
+    if (!HasRow(thread)) return;
     if ((thread.moment == Moment::kSampled || thread.moment == Moment::kMigrated) && ++samples_ > options_.most_rows)
       return;
     ThreadRow row{.kind = KindOf(thread),
@@ -89,10 +111,13 @@ class ThreadRows {
 
   /// Rows that were read at once are not in order: ends come after samples, one CPU's after another's.
   void TellInOrder() {
+    if (options_.modules != nullptr) options_.modules->Complete(std::span(run_.rows).subspan(completed_));
+    completed_ = run_.rows.size();
     std::ranges::stable_sort(run_.rows, {}, &ThreadRow::seconds);
     if (!options_.tell) return;
     for (const ThreadRow& row : run_.rows) is_told_ = is_told_ && options_.tell(row);
     run_.rows.clear();
+    completed_ = 0;
   }
 
   /// The row is of the time since the thread's row before.
@@ -115,6 +140,9 @@ class ThreadRows {
   const ThreadOptions& options_;
   const counter::CoreTypes core_types_{HostRoot()};
   int64_t begin_ns_ = 0, last_tick_ns_ = 0;
+  int64_t last_look_ns_ = 0;  ///< at threads that live
+  bool is_look_ = false;      ///< of the modules alone
+  size_t completed_ = 0;      ///< rows that have the values of the modules
   int64_t ticks_ = 0, samples_ = 0;
   bool is_told_ = true;  ///< rows find a reader
   struct Before {
@@ -129,8 +157,9 @@ class ThreadRows {
 Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
   const HostRoot host;
   const counter::PerfOpen open = counter::KernelPerfOpen();
-  auto by_bpf =
-      session::BpfThreads::Create(host, open, options.events, options.online, options.migrations ? kTellMigrations : 0);
+  const unsigned of_modules = options.modules != nullptr ? options.modules->Tells() : 0;
+  auto by_bpf = session::BpfThreads::Create(host, open, options.events, options.online,
+                                            (options.migrations ? kTellMigrations : 0) | of_modules);
   if (by_bpf.ok()) {
     for (const counter::SampledEvent& sampled : options.periods) (*by_bpf)->SampleEvery(sampled.event, sampled.period);
     return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
@@ -142,6 +171,7 @@ Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
                                        polled->PeriodNs() / 1'000'000, by_bpf.error().message);
   auto rows = std::make_shared<ThreadRows>(std::move(polled), options);
   rows->Note({"", note});
+  if (of_modules != 0) rows->Note({"", "modules are told of no starts, migrations and switches"});
   return rows;
 }
 
@@ -156,17 +186,6 @@ Result<session::Watch> Reader(const std::shared_ptr<ThreadRows>& rows, UniqueFd&
 }
 
 }  // namespace
-
-std::string_view KindName(ThreadRow::Kind kind) {
-  switch (kind) {
-    case ThreadRow::Kind::kExit: return "exit";
-    case ThreadRow::Kind::kTick: return "tick";
-    case ThreadRow::Kind::kEbs: return "ebs";
-    case ThreadRow::Kind::kMigration: return "migration";
-    case ThreadRow::Kind::kRest: return "rest";
-  }
-  return "";
-}
 
 Result<ThreadRun> CountThreadsOfProgram(const std::vector<std::string>& program, const ThreadOptions& options) {
   static const sigset_t program_mask = session::BlockLauncherSignals();

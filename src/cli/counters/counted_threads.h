@@ -8,27 +8,9 @@
 #include <vector>
 
 #include "cli/counters/counted_run.h"
-#include "counter/thread_counting.h"
+#include "cli/counters/thread_row.h"
 
 namespace attune::cli {
-
-/// A thread's counts as they are told.
-struct ThreadRow {
-  /// Why there is a row.
-  enum class Kind : uint8_t {
-    kExit,       ///< it ended
-    kTick,       ///< a time has passed, or the counting ended; it lives
-    kEbs,        ///< an event has occurred as often as its period says (event-based sampling); it lives
-    kMigration,  ///< it moved to another CPU
-    kRest        ///< no thread: those that were too short-lived to be seen
-  };
-  Kind kind = Kind::kExit;
-  double seconds = 0;  ///< since the counting began
-  double lived_s = 0;  ///< while it counted: since its start, or since its row before
-  int core_type = 0;   ///< of the CPU that it was on last: 0 is the most capable (counter::CoreTypes)
-  counter::ThreadCounts thread;
-};
-std::string_view KindName(ThreadRow::Kind kind);
 
 struct ThreadRun {
   double seconds = 0;
@@ -37,10 +19,13 @@ struct ThreadRun {
   session::ExitStatus exit;  ///< of the program; where there is none, of nobody
 };
 
+class RowModules;
+
 struct ThreadOptions {
   std::vector<counter::NamedEvent> events;
   std::vector<counter::EventNote> left_out;  ///< as CountOptions
   counter::GroupMetrics metrics;             ///< behind the counts of the events
+  RowModules* modules = nullptr;             ///< whose virtual counters are behind the metrics; nullptr: none
   CpuSet online;
   int64_t every_ns = 0;     ///< > 0: each living thread is told each time that this has passed
   bool migrations = false;  ///< each thread is told each time that it moves to another CPU

@@ -25,10 +25,9 @@ std::string Cell(const NamedEvent& event, const EventCount& count) {
   return (count.share < 1 ? "~" : "") + ValueText(event, count.value);
 }
 
-/// Sums over threads, and the metrics of the sums. An event that was never counted stays unknown.
-std::vector<EventCount> SumOf(const std::vector<const ThreadRow*>& rows, size_t columns,
+/// Sums over threads, and the metrics of the sums. An event that was never counted stays unknown, as virtual counters.
+std::vector<EventCount> SumOf(const std::vector<const ThreadRow*>& rows, size_t columns, size_t events,
                               const counter::GroupMetrics& metrics, double seconds) {
-  const size_t events = columns - metrics.Columns().size();
   std::vector<EventCount> sum(events);
   for (const ThreadRow* row : rows) {
     for (size_t i = 0; i < events; ++i) {
@@ -39,12 +38,13 @@ std::vector<EventCount> SumOf(const std::vector<const ThreadRow*>& rows, size_t 
     }
   }
   metrics.Complete(sum, seconds);
+  sum.resize(columns);
   return sum;
 }
 
-void AddRow(TextTable& table, std::vector<std::string> words, const std::vector<NamedEvent>& events,
+void AddRow(TextTable& table, std::vector<std::string> words, const std::vector<NamedEvent>& columns,
             const std::vector<EventCount>& counts) {
-  for (size_t i = 0; i < events.size(); ++i) words.push_back(Cell(events[i], counts[i]));
+  for (size_t i = 0; i < columns.size(); ++i) words.push_back(Cell(columns[i], counts[i]));
   table.AddRow(std::move(words));
 }
 
@@ -59,7 +59,7 @@ std::vector<const ThreadRow*> Sorted(const std::vector<ThreadRow>& rows) {
 
 }  // namespace
 
-std::string ThreadsText(const std::string& title, const std::vector<NamedEvent>& events,
+std::string ThreadsText(const std::string& title, const std::vector<NamedEvent>& columns, size_t events,
                         const counter::GroupMetrics& metrics, const ThreadRun& run, size_t width) {
   using Align = TextTable::Align;
   const std::vector<const ThreadRow*> rows = Sorted(run.rows);
@@ -67,13 +67,13 @@ std::string ThreadsText(const std::string& title, const std::vector<NamedEvent>&
   for (const ThreadRow* row : rows) {
     if (row->kind != ThreadRow::Kind::kRest) processes.insert(row->thread.pid);
   }
-  std::vector<TextTable::Column> columns{{"thread", Align::kRight, TextTable::Narrow::kWhole},
-                                         {"process", Align::kRight, TextTable::Narrow::kSpared},
-                                         {"", Align::kLeft},
-                                         {"lived", Align::kRight, TextTable::Narrow::kSpared}};
-  for (const NamedEvent& event : events)
-    columns.push_back({Printable(event.name), Align::kRight, TextTable::Narrow::kWhole});
-  TextTable table(columns);
+  std::vector<TextTable::Column> table_columns{{"thread", Align::kRight, TextTable::Narrow::kWhole},
+                                               {"process", Align::kRight, TextTable::Narrow::kSpared},
+                                               {"", Align::kLeft},
+                                               {"lived", Align::kRight, TextTable::Narrow::kSpared}};
+  for (const NamedEvent& event : columns)
+    table_columns.push_back({Printable(event.name), Align::kRight, TextTable::Narrow::kWhole});
+  TextTable table(table_columns);
   const size_t shown = rows.size() > kMostShown + 1 ? kMostShown : rows.size();
   for (size_t i = 0; i < shown; ++i) {
     const ThreadRow& row = *rows[i];
@@ -82,14 +82,15 @@ std::string ThreadsText(const std::string& title, const std::vector<NamedEvent>&
            {is_rest ? "" : std::to_string(row.thread.tid), is_rest ? "" : std::to_string(row.thread.pid),
             CleanText(row.thread.name) + (row.kind == ThreadRow::Kind::kTick ? " (lives)" : ""),
             is_rest ? "" : FormatDuration(std::llround(row.lived_s * 1e9))},
-           events, row.thread.counts);
+           columns, row.thread.counts);
   }
   if (shown < rows.size()) {
     const std::vector<const ThreadRow*> others(rows.begin() + static_cast<ptrdiff_t>(shown), rows.end());
-    AddRow(table, {"", "", fmt::format("{} others (--csv has all)", others.size()), ""}, events,
-           SumOf(others, events.size(), metrics, run.seconds));
+    AddRow(table, {"", "", fmt::format("{} others (--csv has all)", others.size()), ""}, columns,
+           SumOf(others, columns.size(), events, metrics, run.seconds));
   }
-  if (rows.size() > 1) AddRow(table, {"", "", "all", ""}, events, SumOf(rows, events.size(), metrics, run.seconds));
+  if (rows.size() > 1)
+    AddRow(table, {"", "", "all", ""}, columns, SumOf(rows, columns.size(), events, metrics, run.seconds));
   return fmt::format("{}: {:.6f} s, {} thread{} of {} process{}\n\n", Printable(title), run.seconds, rows.size(),
                      rows.size() == 1 ? "" : "s", processes.size(), processes.size() == 1 ? "" : "es") +
          table.ToString(2, width) + NotesText(run.notes);

@@ -11,8 +11,8 @@
 namespace attune::cli {
 
 /// A table for people: the threads that counted most of the first event, and all together.
-/// @param events with the columns of the metrics
-std::string ThreadsText(const std::string& title, const std::vector<counter::NamedEvent>& events,
+/// @param columns events, metrics, and virtual counters of modules  @param events of them, from the first on
+std::string ThreadsText(const std::string& title, const std::vector<counter::NamedEvent>& columns, size_t events,
                         const counter::GroupMetrics& metrics, const ThreadRun& run, size_t width);
 nlohmann::ordered_json ThreadsJson(const std::string& title, const std::vector<counter::NamedEvent>& events,
                                    const ThreadRun& run);

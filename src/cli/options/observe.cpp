@@ -126,18 +126,6 @@ std::string Joined(const std::vector<std::string>& words) {
 }
 
 /// @param find as sink::FindSink()
-Result<std::vector<PluginChoice>> ChoosePlugins(const std::vector<std::string>& texts, std::string_view option,
-                                                const auto& find) {
-  std::vector<PluginChoice> choices;
-  for (const std::string& text : texts) {
-    ATTUNE_TRY(PluginChoice choice, find(text, option));
-    if (std::any_of(choices.begin(), choices.end(), [&](const auto& other) { return other.name == choice.name; }))
-      return Error{Errc::kInvalidArgument, fmt::format("{}: {} is given twice", option, choice.name), ""};
-    choices.push_back(std::move(choice));
-  }
-  return choices;
-}
-
 Result<session::GraphChoice> ChooseGraph(const OptionValues& given) {
   session::GraphChoice choice{.folder = {}, .overwrite = given.Is("force")};
   if (given.Text("xml").empty()) {
@@ -255,12 +243,10 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(given.Texts("sensors"), given.Text("interval"), result.follows));
   if (mode.tunes) ATTUNE_CHECK_OK(AddObjectiveSensors(given.Text("objective"), result.sensors));
-  ATTUNE_TRY(result.sinks, ChoosePlugins(given.Texts("sink"), "--sink", [](const std::string& text, auto option) {
+  ATTUNE_TRY(result.sinks, ChoosePlugins(given.Texts("sink"), "--sink", [](std::string_view text, auto option) {
                return sink::FindSink(text, option);
              }));
-  ATTUNE_TRY(result.modules, ChoosePlugins(given.Texts("module"), "--module", [](const std::string& text, auto option) {
-               return modules::FindModule(text, option);
-             }));
+  ATTUNE_TRY(result.modules, modules::FindModules(given.Texts("module"), "--module"));
   ATTUNE_TRY(result.graph, ChooseGraph(given));
   ATTUNE_TRY(result.alarms, session::ChooseAlarms(given.Text("alarms"), given.Texts("alarm")));
   if (!given.Text("cpus").empty()) {

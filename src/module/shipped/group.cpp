@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "counter/event_group.h"
 #include "module/shipped/c_table.h"
+#include "module/shipped/thread_map.h"
 
 namespace attune::shipped {
 namespace {
@@ -47,17 +48,44 @@ class Groups {
                  "virtual machines often have no counters of the processor"};
   }
 
-  void OnSample(const attune_module_thread&, const Sample& sample, Values values) const {
+  void OnSample(const attune_module_thread& of, const Sample& sample, Values values) {
+    Thread* const thread = threads_.FindOrAdd(of.tid);
+    if (thread == nullptr) return;
+    thread->Add(sample, counters_.size());
+    // The kernel accounts CPU time at its ticks: in a shorter time a thread seems to have had several CPUs, or none.
+    const bool is_whole_life = sample->kind == ATTUNE_SAMPLE_EXIT && !thread->has_values;
+    if (thread->ns < kLeastNs && !is_whole_life) return;
     std::vector<std::optional<double>> counts;
     for (const Metric& metric : metrics_) {
       counts.clear();
-      for (const int counter : metric.counters) counts.push_back(sample.Count(counter));
-      counts.emplace_back(static_cast<double>(sample->interval_ns) * 1e-9);
+      for (const int counter : metric.counters)
+        counts.push_back(counter >= 0 ? thread->counts[static_cast<size_t>(counter)] : std::nullopt);
+      counts.emplace_back(static_cast<double>(thread->ns) * 1e-9);
       values.Set(metric.place, metric.of->formula.Value(counts));
     }
+    *thread = {.has_values = true, .counts = {}};
   }
+  void OnFree(const attune_module_thread& of) { threads_.Erase(of.tid); }
 
  private:
+  static constexpr int64_t kLeastNs = 20'000'000;
+
+  /// Samples that have no values yet.
+  struct Thread {
+    bool has_values = false;  ///< of samples before
+    int64_t ns = 0;
+    std::vector<std::optional<double>> counts;  ///< nullopt: not known of all of them
+
+    void Add(const Sample& sample, size_t counters) {
+      if (counts.empty()) counts.assign(counters, 0.0);
+      for (size_t i = 0; i < counters; ++i) {
+        const std::optional<double> count = sample.Count(static_cast<int>(i));
+        counts[i] = counts[i] && count ? std::optional(*counts[i] + *count) : std::nullopt;
+      }
+      ns += sample->interval_ns;
+    }
+  };
+
   struct Metric {
     const GroupMetric* of = nullptr;
     std::vector<int> counters;  ///< of the group's events; -1: it is not counted
@@ -92,6 +120,7 @@ class Groups {
   std::vector<EventGroup> groups_;
   std::vector<Metric> metrics_;
   std::map<std::string, int> counters_;  ///< places by names
+  ThreadMap<Thread> threads_;
   std::vector<std::string> missing_;
   std::list<std::string> names_;  ///< of the virtual counters
 };

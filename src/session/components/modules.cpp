@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <list>
 #include <map>
@@ -24,15 +23,12 @@
 #include "module/module_process.h"
 #include "session/components/factories.h"
 #include "session/counting/bpf_threads.h"
+#include "session/counting/module_feed.h"
 
 namespace attune::session {
 namespace {
 
-using counter::EventCount;
-using counter::Moment;
 using counter::ThreadCounts;
-using modules::Notice;
-using modules::NoticeKind;
 
 /// Modules are told of what happened this often; threads that were freed since are taken from the kernel.
 constexpr int64_t kPassNs = 50'000'000;
@@ -60,16 +56,6 @@ constexpr std::array kMetrics{std::pair<std::string_view, int>{"speedup-factor",
 
 /// One module with all that is counted for it.
 struct Active {
-  struct Thread {
-    pid_t pid = 0;
-    int64_t start_ns = 0;
-    int64_t sampled_ns = 0;  ///< when its counts were told last
-    int cpu = -1;
-    int64_t ended_ns = 0;            ///< 0: it lives
-    bool is_told = false;            ///< its start, to this process of the module
-    std::vector<EventCount> counts;  ///< at sampled_ns
-    model::Stream stream;            ///< of its series; id 0: there is none yet
-  };
   /// Values of one sample, as they come.
   struct Pending {
     int64_t t_ns = 0;
@@ -77,12 +63,12 @@ struct Active {
     std::vector<double> values;
   };
   PluginChoice choice;
-  std::optional<modules::ModuleHello> hello;          ///< what each of its processes says
-  std::optional<modules::ModuleProcess> process;      ///< nullopt: it is to be started again, or given up
-  std::unique_ptr<counter::ThreadCounting> counting;  ///< nullptr: it needs nothing of threads
-  std::vector<counter::NamedEvent> events;            ///< its counters, and CPU time
-  std::map<pid_t, Thread> threads;
-  model::Stream machine;  ///< series of the machine; id 0: there are none yet
+  std::optional<modules::ModuleHello> hello;                  ///< what each of its processes says
+  std::optional<modules::ModuleProcess> process;              ///< nullopt: it is to be started again, or given up
+  std::unique_ptr<counter::ThreadCounting> counting;          ///< nullptr: it needs nothing of threads
+  std::optional<ModuleFeed> feed;                             ///< what it is told of them
+  std::map<std::pair<pid_t, int64_t>, model::Stream> series;  ///< of threads, by thread and start
+  model::Stream machine;                                      ///< series of the machine; id 0: there are none yet
   Pending pending;
   size_t threads_with_series = 0;
   int64_t ticked_ns = 0, forgot_ns = 0;
@@ -122,9 +108,6 @@ class ModuleComponent : public Component {
   void Pass();
   void Serve(Active& active, int64_t now_ns);
   void Fail(Active& active, const Error& error, int64_t now_ns);
-  void Take(Active& active, const ThreadCounts& counts);
-  void TellSample(Active& active, Active::Thread& thread, const ThreadCounts& counts, NoticeKind kind);
-  Notice NoticeOf(const ThreadCounts& counts, NoticeKind kind) const;
   void TakeValue(Active& active, const modules::ValueRow& row);
   void PublishPending(Active& active);
   void PublishRow(Active& active, model::Stream& stream, model::ElementId element, const Active::Pending& row);
@@ -177,33 +160,31 @@ Status ModuleComponent::StartProcess(Active& active, int64_t open_ns) {
     return Error{Errc::kUnavailable, "it says something else of itself than before", ""};
   active.hello = process.hello();
   active.process.emplace(std::move(process));
-  for (auto& [tid, thread] : active.threads) thread.is_told = false;
+  if (active.feed) active.feed->BeginAnew();
   active.ticked_ns = MonotonicNs();
   return {};
 }
 
 Status ModuleComponent::StartCounting(Active& active) {
   const modules::ModuleHello& hello = *active.hello;
-  if (!hello.wants_samples && !hello.wants_starts && !hello.wants_migrations && !hello.wants_switches) return {};
+  if (!ModuleFeed::IsOfThreads(hello)) return {};
+  active.feed.emplace(core_types_, hello);
   CpuSet online = CpuSet::In(context_.host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();
   const std::vector<counter::Pmu> pmus = counter::FindPmus(context_.host, online);
-  std::vector<std::string> names = hello.counters;
-  names.emplace_back("task-clock");
-  for (const std::string& name : names) {
-    ATTUNE_TRY(auto events, counter::ParseEvents(context_.host, pmus, name));
-    active.events.push_back(std::move(events.front()));
+  std::vector<counter::NamedEvent> events;
+  for (const std::string& name : ModuleFeed::EventsOf(hello)) {
+    ATTUNE_TRY(auto parsed, counter::ParseEvents(context_.host, pmus, name));
+    events.push_back(std::move(parsed.front()));
   }
-  const unsigned tells = (hello.wants_starts ? kTellStarts : 0) | (hello.wants_migrations ? kTellMigrations : 0) |
-                         (hello.wants_switches ? kTellSwitches : 0);
   const counter::PerfOpen open = counter::KernelPerfOpen();
-  auto by_bpf = BpfThreads::Create(context_.host, open, active.events, online, tells);
+  auto by_bpf = BpfThreads::Create(context_.host, open, events, online, ModuleFeed::TellsOf(hello));
   if (by_bpf.ok()) {
     active.counting = *std::move(by_bpf);
   } else if (by_bpf.error().code == Errc::kInvalidArgument) {
     return by_bpf.error();
   } else {
-    active.counting = std::make_unique<counter::PolledThreads>(context_.host, open, active.events);
+    active.counting = std::make_unique<counter::PolledThreads>(context_.host, open, events);
     recording_.AddUnseen(fmt::format("module {}: threads of less than {} ms, migrations and switches ({})",
                                      active.choice.name, active.counting->PeriodNs() / 1'000'000,
                                      by_bpf.error().message));
@@ -241,7 +222,8 @@ void ModuleComponent::Serve(Active& active, int64_t now_ns) {
   const bool is_tick = now_ns - active.ticked_ns >= active.hello->interval_ns;
   if (active.counting != nullptr) {
     active.counting->HasBegun();
-    static_cast<void>(active.counting->Read(is_tick, [&](const ThreadCounts& counts) { Take(active, counts); }));
+    static_cast<void>(active.counting->Read(
+        is_tick, [&](const ThreadCounts& counts) { active.feed->Take(counts, *active.process); }));
   }
   if (is_tick) {
     active.ticked_ns = now_ns;
@@ -256,10 +238,12 @@ void ModuleComponent::Serve(Active& active, int64_t now_ns) {
 
 /// Threads that have ended.
 void ModuleComponent::Forget(Active& active, int64_t now_ns) {
-  if (active.threads.size() < kMostThreads && now_ns - active.forgot_ns < kKeptNs) return;
+  if (!active.feed || (active.feed->size() < kMostThreads && now_ns - active.forgot_ns < kKeptNs)) return;
   active.forgot_ns = now_ns;
-  std::erase_if(active.threads, [&](const auto& entry) {
-    return entry.second.ended_ns != 0 && now_ns - entry.second.ended_ns > kKeptNs;
+  active.feed->Forget(now_ns - kKeptNs);
+  std::erase_if(active.series, [&](const auto& entry) {
+    const ModuleFeed::Thread* const thread = active.feed->Find(entry.first.first);
+    return thread == nullptr || thread->start_ns != entry.first.second;
   });
 }
 
@@ -282,70 +266,9 @@ void ModuleComponent::Fail(Active& active, const Error& error, int64_t now_ns) {
   recording_.AddUnseen(text);
 }
 
-Notice ModuleComponent::NoticeOf(const ThreadCounts& counts, NoticeKind kind) const {
-  Notice notice{.t_ns = counts.end_ns, .kind = kind, .pid = counts.pid, .tid = counts.tid, .cpu = counts.cpu};
-  notice.core_type = notice.core_type_before = core_types_.Of(counts.cpu);
-  std::memcpy(notice.name, counts.name.data(), std::min(counts.name.size(), sizeof notice.name));
-  return notice;
-}
-
-void ModuleComponent::Take(Active& active, const ThreadCounts& counts) {
-  if (counts.tid == 0) return;  // the sum of those that nobody saw
-  const modules::ModuleHello& hello = *active.hello;
-  const auto [found, is_new] = active.threads.try_emplace(counts.tid);
-  Active::Thread& thread = found->second;
-  if (is_new || thread.start_ns != counts.start_ns) {
-    thread = {.pid = counts.pid, .start_ns = counts.start_ns, .sampled_ns = counts.start_ns, .cpu = counts.cpu};
-  }
-  if (!std::exchange(thread.is_told, true) && hello.wants_starts) {
-    Notice notice = NoticeOf(counts, NoticeKind::kFork);
-    notice.t_ns = counts.start_ns;
-    active.process->Notify(notice);
-  }
-  const auto tell = [&](NoticeKind kind) { active.process->Notify(NoticeOf(counts, kind)); };
-  switch (counts.moment) {
-    case Moment::kStarted: break;  // told above, as whoever is seen first
-    case Moment::kExec: tell(NoticeKind::kExec); break;
-    case Moment::kSwitchedIn: tell(NoticeKind::kSwitchIn); break;
-    case Moment::kSwitchedOut: tell(NoticeKind::kSwitchOut); break;
-    case Moment::kMigrated: {
-      TellSample(active, thread, counts, NoticeKind::kMigrationSample);
-      Notice notice = NoticeOf(counts, NoticeKind::kMigrate);
-      notice.from_cpu = thread.cpu;
-      active.process->Notify(notice);
-      break;
-    }
-    case Moment::kLives:
-    case Moment::kSampled: TellSample(active, thread, counts, NoticeKind::kTickSample); break;
-    case Moment::kEnded:
-      TellSample(active, thread, counts, NoticeKind::kExitSample);
-      if (hello.wants_starts) tell(NoticeKind::kExit);
-      if (hello.wants_starts) tell(NoticeKind::kFree);
-      thread.ended_ns = MonotonicNs();
-      break;
-  }
-  if (counts.cpu >= 0) thread.cpu = counts.cpu;
-}
-
-/// Tells it the thread's counts since its sample before. The values come back later: a thread that has ended is kept
-/// until then.
-void ModuleComponent::TellSample(Active& active, Active::Thread& thread, const ThreadCounts& counts, NoticeKind kind) {
-  if (!active.hello->wants_samples) return;
-  Notice notice = NoticeOf(counts, kind);
-  notice.interval_ns = counts.end_ns - thread.sampled_ns;
-  notice.core_type_before = core_types_.Of(kind == NoticeKind::kMigrationSample ? thread.cpu : counts.cpu);
-  const std::vector<EventCount> growth = counter::GrowthOf(counts.counts, thread.counts);
-  notice.cpu_ns = std::llround(growth.back().value);
-  notice.counters = static_cast<uint32_t>(growth.size() - 1);
-  for (size_t i = 0; i < notice.counters; ++i) notice.counts[i] = growth[i].is_known ? growth[i].value : kNone;
-  thread.sampled_ns = counts.end_ns;
-  thread.counts = counts.counts;
-  active.process->Notify(notice);
-}
-
 /// Values of the same sample follow each other.
 void ModuleComponent::TakeValue(Active& active, const modules::ValueRow& row) {
-  if (row.tid != 0 && !active.threads.contains(row.tid)) {
+  if (row.tid != 0 && (!active.feed || active.feed->Find(row.tid) == nullptr)) {
     ++active.wrong;  // nobody told it of that thread
     return;
   }
@@ -362,11 +285,11 @@ void ModuleComponent::PublishPending(Active& active) {
   const Active::Pending pending = std::exchange(active.pending, {});
   if (pending.values.empty() || !active.process) return;
   if (pending.tid == 0) return PublishRow(active, active.machine, facts_.registry().Machine(), pending);
-  const auto found = active.threads.find(pending.tid);
-  if (found == active.threads.end()) return;
-  Active::Thread& thread = found->second;
-  if (thread.stream.id == 0 && active.threads_with_series++ >= kMostThreads) return;
-  PublishRow(active, thread.stream, facts_.processes().Thread(thread.pid, pending.tid), pending);
+  const ModuleFeed::Thread* const thread = active.feed ? active.feed->Find(pending.tid) : nullptr;
+  if (thread == nullptr) return;
+  model::Stream& stream = active.series[{pending.tid, thread->start_ns}];
+  if (stream.id == 0 && active.threads_with_series++ >= kMostThreads) return;
+  PublishRow(active, stream, facts_.processes().Thread(thread->pid, pending.tid), pending);
 }
 
 void ModuleComponent::PublishRow(Active& active, model::Stream& stream, model::ElementId element,
@@ -410,7 +333,7 @@ void ModuleComponent::TellTroubles(Active& active) {
 /// All that it was told is answered first.
 void ModuleComponent::End(Active& active, bool with_program) {
   if (active.process && active.counting != nullptr) {
-    const auto take = [&](const ThreadCounts& counts) { Take(active, counts); };
+    const auto take = [&](const ThreadCounts& counts) { active.feed->Take(counts, *active.process); };
     static_cast<void>(with_program ? counter::EndWhenAllHaveEnded(*active.counting, take) : active.counting->End(take));
     active.process->Tick(MonotonicNs());
     const Status drained = active.process->Drain(ValuesOf(active));
@@ -546,7 +469,7 @@ void ModuleComponent::Describe(nlohmann::json& status) const {
   for (const Active& active : modules_)
     list.push_back({{"name", active.choice.name},
                     {"runs", active.process.has_value()},
-                    {"threads", active.threads.size()},
+                    {"threads", active.feed ? active.feed->size() : 0},
                     {"values", active.values},
                     {"wrong_values", active.wrong + (active.process ? active.process->wrong() : 0)},
                     {"lost_notices", active.lost + (active.process ? active.process->lost() : 0)},
