@@ -92,10 +92,11 @@ enum attune_sample_kind {
   ATTUNE_SAMPLE_EXIT = 2,      /* the thread has ended */
   ATTUNE_SAMPLE_MIGRATION = 3, /* it moved to the CPU of `thread`; the counts are of `core_type_before` */
   ATTUNE_SAMPLE_SWITCH = 4,    /* it left its CPU */
+  ATTUNE_SAMPLE_SELF = 5,      /* it took a sample of itself: attune_counters_sample() of attune/counters.h */
 };
 
 /// Samples that only a module which asks for them is given: bits of attune_module.samples.
-enum attune_wanted_samples { ATTUNE_SAMPLES_OF_SWITCHES = 1 };
+enum attune_wanted_samples { ATTUNE_SAMPLES_OF_SWITCHES = 1, ATTUNE_SAMPLES_OF_ITSELF = 2 };
 
 /// Counts of a thread since its sample before.
 struct attune_module_sample {

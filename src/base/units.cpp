@@ -21,10 +21,11 @@ constexpr std::array kTimeUnits{UnitFactor{"ns", 1},    UnitFactor{"us", 1e3},  
                                 UnitFactor{"h", 3600e9}};
 constexpr std::array kRateUnits{UnitFactor{"Hz", 1}, UnitFactor{"hz", 1}, UnitFactor{"kHz", 1e3},
                                 UnitFactor{"khz", 1e3}};
-constexpr std::array kByteUnits{UnitFactor{"", 1},         UnitFactor{"B", 1},        UnitFactor{"k", 1 << 10},
-                                UnitFactor{"kB", 1 << 10}, UnitFactor{"KB", 1 << 10}, UnitFactor{"KiB", 1 << 10},
-                                UnitFactor{"M", 1 << 20},  UnitFactor{"MB", 1 << 20}, UnitFactor{"MiB", 1 << 20},
-                                UnitFactor{"G", 1 << 30},  UnitFactor{"GB", 1 << 30}, UnitFactor{"GiB", 1 << 30}};
+constexpr std::array kByteUnits{UnitFactor{"", 1},          UnitFactor{"B", 1},        UnitFactor{"k", 1 << 10},
+                                UnitFactor{"K", 1 << 10},   UnitFactor{"kB", 1 << 10}, UnitFactor{"KB", 1 << 10},
+                                UnitFactor{"KiB", 1 << 10}, UnitFactor{"M", 1 << 20},  UnitFactor{"MB", 1 << 20},
+                                UnitFactor{"MiB", 1 << 20}, UnitFactor{"G", 1 << 30},  UnitFactor{"GB", 1 << 30},
+                                UnitFactor{"GiB", 1 << 30}};
 
 /// Splits "0.5ms" into 0.5 and "ms"; false if there is no number in front.
 bool SplitNumber(std::string_view text, double& number, std::string_view& unit) {

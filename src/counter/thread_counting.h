@@ -22,6 +22,7 @@ enum class Moment : uint8_t {
   kExec,         ///< it has become another program
   kSwitchedIn,   ///< it got its CPU
   kSwitchedOut,  ///< it left its CPU
+  kSelf,         ///< it has taken a sample of itself (include/attune/counters.h)
 };
 
 /// Counts of one thread since it was followed.

@@ -13,6 +13,8 @@ Error Absent() {
 
 Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber, FutexCounting) { return Absent(); }
 
-Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus>, unsigned) { return Absent(); }
+Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus>, unsigned, uint32_t) {
+  return Absent();
+}
 
 }  // namespace attune::kernel

@@ -119,6 +119,7 @@ static __always_inline struct cpu_counts* this_cpu(void) {
 
 // Brings the counters of this CPU up to now. @param to whom their growth belongs; 0: nobody
 // @param share of the growth that is its own, of kWhole
+// A reading that is preempted is finished by the switch, for the same thread.
 static __always_inline void read_counters(struct cpu_counts* before, struct thread_sums* to, u64 share, u64 now_ns) {
   before->read_ns = now_ns;
   before->is_read = 1;
@@ -126,6 +127,7 @@ static __always_inline void read_counters(struct cpu_counts* before, struct thre
   for (u32 i = 0; i < kMaxThreadCounters && i < thread_machine.counters; ++i) {
     struct bpf_perf_event_value now;
     if (bpf_perf_event_read_value(&events, (u64)i * thread_machine.cpus + cpu, &now, sizeof now)) continue;
+    if (before->read_ns != now_ns) return;
     struct thread_count* count = &before->counts[i];
     if (to) {
       to->counts[i].value += (now.counter - count->value) * share / kWhole;
@@ -304,16 +306,27 @@ int count_now(void* context) {
   return 0;
 }
 
-// Run by an event of perf each time that it has occurred as often as asked for. In a row that comes in the middle of a
-// reading the counts of this CPU's counters are those of the last one.
-SEC("perf_event")
-int count_sample(void* context) {
+// In a row that comes in the middle of a reading the counts of this CPU's counters are those of the last one.
+static __always_inline void sample(u32 kind) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
-  if (!sums || sums->waits_for_exec || sums->end_ns) return 0;
+  if (!sums || sums->waits_for_exec || sums->end_ns) return;
   struct cpu_counts* cpu = this_cpu();
   if (cpu && !cpu->is_read) count_current(sums);
-  hand_over(task, sums, kRowSampled);
+  hand_over(task, sums, kind);
+}
+
+// Run by an event of perf each time that it has occurred as often as asked for.
+SEC("perf_event")
+int count_sample(void* context) {
+  sample(kRowSampled);
+  return 0;
+}
+
+// Run where a function of the program begins.
+SEC("uprobe")
+int count_self(void* context) {
+  sample(kRowSelf);
   return 0;
 }
 

@@ -41,7 +41,8 @@ enum {
   kRowExec,     /* it has become another program */
   kRowMigrated, /* to the CPU of the row */
   kRowSwitchedIn,
-  kRowSwitchedOut
+  kRowSwitchedOut,
+  kRowSelf /* the thread has taken a sample of itself: attune_counters_sample() */
 };
 
 /* Moments that are handed over only where somebody wants them: bits of thread_machine.tells. */
@@ -49,7 +50,8 @@ enum {
   kTellStarts = 1,
   kTellMigrations = 2,
   kTellSwitches = 4,
-  kTellSwitchCounts = 8 /* with kTellSwitches: what a thread has counted when it leaves its CPU */
+  kTellSwitchCounts = 8, /* with kTellSwitches: what a thread has counted when it leaves its CPU */
+  kTellSelf = 16         /* ThreadCountsBpf::SampleAt() can be called */
 };
 
 /* A thread's sums up to its end, or up to now. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -28,11 +29,12 @@ extern const std::size_t kThreadCountsObjectSize;
 namespace {
 
 constexpr char kSwitch[] = "count_switch", kNow[] = "count_now", kLiving[] = "read_living", kFind[] = "find_threads",
-               kSample[] = "count_sample", kTellMigration[] = "tell_migration", kTellSwitch[] = "tell_switch";
+               kSample[] = "count_sample", kTellMigration[] = "tell_migration", kTellSwitch[] = "tell_switch",
+               kSelf[] = "count_self";
 
 class ThreadCounts final : public ThreadCountsBpf {
  public:
-  Status Load(std::span<const OnCpus> events, unsigned tells) {
+  Status Load(std::span<const OnCpus> events, unsigned tells, uint32_t rows_bytes) {
     ATTUNE_CHECK_OK(PrepareBpf(HostRoot()));
     object_.reset(bpf_object__open_mem(kThreadCountsObject, kThreadCountsObjectSize, nullptr));
     if (!object_) return BpfError("opening the programs that count for each thread", errno);
@@ -40,10 +42,12 @@ class ThreadCounts final : public ThreadCountsBpf {
     counters_ = static_cast<unsigned>(events.size());
     SetConstant(object_.get(), ".rodata.threads", thread_machine{.counters = counters_, .cpus = cpus, .tells = tells});
     bpf_map__set_max_entries(Map("events"), std::max(1u, counters_ * cpus));
+    bpf_map__set_max_entries(Map("rows"), std::bit_ceil(rows_bytes));
     // A switch costs nothing where all is counted by the kernel anyway.
     for (const char* name : {kSwitch, kNow}) bpf_program__set_autoload(Program(name), counters_ > 0);
     bpf_program__set_autoload(Program(kTellMigration), (tells & kTellMigrations) != 0);
     bpf_program__set_autoload(Program(kTellSwitch), (tells & kTellSwitches) != 0);
+    bpf_program__set_autoload(Program(kSelf), (tells & kTellSelf) != 0);
     if (const int error = bpf_object__load(object_.get()); error != 0)
       return BpfError("loading the programs that count for each thread", -error);
     for (unsigned counter = 0; counter < counters_; ++counter) {
@@ -75,6 +79,15 @@ class ThreadCounts final : public ThreadCountsBpf {
   Status SampleBy(int event) override {
     LinkHandle link(bpf_program__attach_perf_event(Program(kSample), event));
     if (!link) return BpfError("sampling by an event", errno);
+    links_.push_back(std::move(link));
+    return {};
+  }
+
+  Status SampleAt(const std::string& file, const char* function) override {
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .func_name = function);
+    constexpr pid_t kAny = -1;
+    LinkHandle link(bpf_program__attach_uprobe_opts(Program(kSelf), kAny, file.c_str(), 0, &options));
+    if (!link) return BpfError(fmt::format("watching {} of {}", function, file), errno);
     links_.push_back(std::move(link));
     return {};
   }
@@ -120,7 +133,8 @@ class ThreadCounts final : public ThreadCountsBpf {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       const std::string_view name = bpf_program__name(program);
-      if (!bpf_program__autoload(program) || name == kNow || name == kLiving || name == kFind || name == kSample)
+      if (!bpf_program__autoload(program) || name == kNow || name == kLiving || name == kFind || name == kSample ||
+          name == kSelf)
         continue;
       LinkHandle link(bpf_program__attach(program));
       if (!link) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
@@ -179,9 +193,10 @@ class ThreadCounts final : public ThreadCountsBpf {
 
 }  // namespace
 
-Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus> events, unsigned tells) {
+Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus> events, unsigned tells,
+                                                                 uint32_t rows_bytes) {
   auto counts = std::make_unique<ThreadCounts>();
-  ATTUNE_CHECK_OK(counts->Load(events.first(std::min(events.size(), kMaxCounters)), tells));
+  ATTUNE_CHECK_OK(counts->Load(events.first(std::min(events.size(), kMaxCounters)), tells, rows_bytes));
   return std::unique_ptr<ThreadCountsBpf>(std::move(counts));
 }
 

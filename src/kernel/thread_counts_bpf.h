@@ -25,8 +25,10 @@ class ThreadCountsBpf {
   /// @param events at most kMaxCounters; the kernel keeps them, their descriptors may be closed
   /// @param tells moments at which there is a row, too: kTellStarts, ... (thread_counts.h). Rows of starts and
   /// switches have no counts of the events
+  /// @param rows_bytes of rows that nobody has read yet; a power of two is made of it
   /// @return kPermission, or kUnavailable with what is missing. @cost 20 to 60 ms
-  static Result<std::unique_ptr<ThreadCountsBpf>> Create(std::span<const OnCpus> events, unsigned tells = 0);
+  static Result<std::unique_ptr<ThreadCountsBpf>> Create(std::span<const OnCpus> events, unsigned tells = 0,
+                                                         uint32_t rows_bytes = kThreadRowsBytes);
   virtual ~ThreadCountsBpf() = default;
 
   /// Follows a child that waits to be let go, from its exec on, and what it starts. The CPU time of its first thread is
@@ -37,6 +39,9 @@ class ThreadCountsBpf {
   /// From now on there is a row of the thread each time that the event has occurred as often as its period says.
   /// @param event descriptor of perf's, of followed threads; the kernel keeps it, it may be closed
   virtual Status SampleBy(int event) = 0;
+  /// From now on there is a row of the thread each time that it enters the function. Needs kTellSelf.
+  /// @param file that has the function, in whichever processes it is mapped
+  virtual Status SampleAt(const std::string& file, const char* function) = 0;
   /// Rows of samples, and threads that the kernel has freed since the last call, which it does some time after they
   /// were waited for; then those that live, if wanted.
   virtual Status Read(bool with_living, const Visit& visit) = 0;

@@ -87,6 +87,7 @@ std::string Encode(const ModuleHello& hello) {
                {"wants_switches", hello.wants_switches},
                {"wants_samples", hello.wants_samples},
                {"wants_switch_samples", hello.wants_switch_samples},
+               {"wants_self_samples", hello.wants_self_samples},
                {"counters", hello.counters},
                {"virtuals", std::move(virtuals)}});
 }
@@ -103,6 +104,7 @@ Result<ModuleHello> DecodeHello(std::string_view text) {
                     .wants_switches = Is(json, "wants_switches"),
                     .wants_samples = Is(json, "wants_samples"),
                     .wants_switch_samples = Is(json, "wants_switch_samples"),
+                    .wants_self_samples = Is(json, "wants_self_samples"),
                     .counters = {},
                     .virtuals = {}};
   const Json counters = json.value("counters", Json::array()), virtuals = json.value("virtuals", Json::array());

@@ -60,7 +60,8 @@ enum class NoticeKind : uint32_t {
   kTickSample,
   kExitSample,
   kMigrationSample,
-  kSwitchSample
+  kSwitchSample,
+  kSelfSample
 };
 
 struct Notice {
@@ -122,6 +123,7 @@ struct ModuleHello {
   bool wants_switches = false;
   bool wants_samples = false;
   bool wants_switch_samples = false;
+  bool wants_self_samples = false;
   std::vector<std::string> counters;  ///< events that it is to be given
   std::vector<VirtualCounter> virtuals;
 

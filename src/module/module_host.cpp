@@ -87,6 +87,7 @@ attune_module Load(const std::string& file, ModuleHello& hello) {
   hello.wants_switches = module.on_switch_in != nullptr || module.on_switch_out != nullptr;
   hello.wants_samples = module.on_sample != nullptr;
   hello.wants_switch_samples = hello.wants_samples && (module.samples & ATTUNE_SAMPLES_OF_SWITCHES) != 0;
+  hello.wants_self_samples = hello.wants_samples && (module.samples & ATTUNE_SAMPLES_OF_ITSELF) != 0;
   return module;
 }
 
@@ -247,6 +248,7 @@ class Host {
       case NoticeKind::kExitSample: return Sample(thread, notice, ATTUNE_SAMPLE_EXIT);
       case NoticeKind::kMigrationSample: return Sample(thread, notice, ATTUNE_SAMPLE_MIGRATION);
       case NoticeKind::kSwitchSample: return Sample(thread, notice, ATTUNE_SAMPLE_SWITCH);
+      case NoticeKind::kSelfSample: return Sample(thread, notice, ATTUNE_SAMPLE_SELF);
     }
   }
 

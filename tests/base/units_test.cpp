@@ -41,6 +41,7 @@ TEST(ParseInterval, RefusesWhatMakesNoSenseAndNamesTheOption) {
 TEST(ParseBytes, ReadsBinarySizes) {
   EXPECT_EQ(*ParseBytes("64MB", "--max-size"), 64u << 20);
   EXPECT_EQ(*ParseBytes("1.5k", "--max-size"), 1536u);
+  EXPECT_EQ(*ParseBytes("64K", "--max-size"), 64u << 10);
   EXPECT_FALSE(ParseBytes("-1MB", "--max-size").ok());
   EXPECT_FALSE(ParseBytes("big", "--max-size").ok());
 }

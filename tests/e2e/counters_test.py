@@ -436,6 +436,36 @@ class Counters(E2E):
         self.assertAlmostEqual(sum(float(row["cpu-migrations"]) for row in own), len(moved), delta=1)
         self.assertGreater(sum(float(row["task-clock"]) for row in moved), 0)
 
+    def test_threads_that_sample_themselves_have_rows(self):
+        if not self.sees_each_thread():
+            self.skipTest("eBPF is not permitted")
+        # page-faults is what the kernel accounts, page-faults:u a counter of the CPUs.
+        result, rows = self.threads("-e", "page-faults,page-faults:u", "--self", "--", os.path.join(BUILD, "tests/e2e/samples_itself"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        own = [float(line) for line in result.stdout.split()]
+        self.assertEqual(len(own), 2 * 49)
+        by_thread = {}
+        for row in rows:
+            if row["kind"] == "self":
+                by_thread.setdefault(row["tid"], []).append(row)
+        self.assertEqual([len(samples) for samples in by_thread.values()], [50, 50])
+        for event in ("page-faults", "page-faults:u"):
+            seen = [float(row[event]) for samples in by_thread.values() for row in samples[1:]]
+            self.assertAlmostEqual(sum(seen), sum(own), delta=20, msg="of 980 and more")
+            self.assertGreater(sum(abs(count - 10) <= 1 for count in seen), 90, seen)
+
+    def test_rows_that_find_no_room_are_counted(self):
+        if not self.sees_each_thread():
+            self.skipTest("eBPF is not permitted")
+        program = (os.path.join(BUILD, "tests/e2e/short_threads"), "2000")
+        for size, is_lossy in (("64K", True), ("32M", False)):
+            result, rows = self.threads("-e", "page-faults:u", "--buffer", size, "--", *program)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(b"rows found no room in the buffer" in result.stderr, is_lossy, result.stderr)
+            self.assertEqual(len(rows) >= 2000, not is_lossy, len(rows))
+        result = self.attune("counters", "-t", "--buffer", "3", "--", "true")
+        self.assertEqual((result.returncode, b"between 64K and 1G" in result.stderr), (2, True), result.stderr)
+
     def test_counts_of_threads_are_recorded(self):
         program = (os.path.join(BUILD, "tests/e2e/short_threads"), "200")
         result = self.attune("run", "-q", "--count", "task-clock,page-faults", "-o", "c.attune", "--", *program)

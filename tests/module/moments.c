@@ -1,13 +1,14 @@
-/* A module that is given samples of switches, too: how many of each kind there were, and their page faults. */
+/* A module that is given samples of all kinds: how many of each there were, and their page faults. */
 #include <attune/module.h>
 
-enum { kKinds = ATTUNE_SAMPLE_SWITCH };
+enum { kKinds = ATTUNE_SAMPLE_SELF };
 
 static double sums[2 * kKinds];
 
 static int open_it(const struct attune_module_setup* setup, void** state) {
-  static const char* const names[2 * kKinds] = {"ticks",       "exits",       "migrations",       "switches",
-                                                "tick-faults", "exit-faults", "migration-faults", "switch-faults"};
+  static const char* const names[2 * kKinds] = {"ticks",         "exits",       "migrations",  "switches",
+                                                "self",          "tick-faults", "exit-faults", "migration-faults",
+                                                "switch-faults", "self-faults"};
   struct attune_virtual_counter counter = {
       .size = sizeof counter, .scope = ATTUNE_OF_MACHINE, .unit = "1", .description = "a test"};
   int i;
@@ -48,6 +49,6 @@ static const struct attune_module module = {.size = sizeof module,
                                             .on_migrate = on_migrate,
                                             .on_sample = on_sample,
                                             .refresh = refresh,
-                                            .samples = ATTUNE_SAMPLES_OF_SWITCHES};
+                                            .samples = ATTUNE_SAMPLES_OF_SWITCHES | ATTUNE_SAMPLES_OF_ITSELF};
 
 ATTUNE_MODULE_EXPORT const struct attune_module* attune_module_entry(void) { return &module; }

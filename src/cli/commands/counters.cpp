@@ -30,8 +30,8 @@ struct CountersOptions {
   std::vector<std::string> events, groups;
   std::vector<std::string> program;
   std::vector<std::string> periods, modules;
-  std::string from, pid, cpus, cgroup, runs, every, rows, duration, bind, bind_attune, output;
-  bool all = false, per_thread = false, migrations = false, csv = false, json = false;
+  std::string from, pid, cpus, cgroup, runs, every, rows, buffer, duration, bind, bind_attune, output;
+  bool all = false, per_thread = false, migrations = false, self = false, csv = false, json = false;
 };
 
 /// Events that perf stat counts where nobody names any; those of the cores where there are counters.
@@ -71,13 +71,19 @@ bool IsOfCpus(const CountersOptions& options) {
   return options.all || !options.cpus.empty() || !options.cgroup.empty();
 }
 
+/// Rows of threads at moments of theirs.
+bool HasMoments(const CountersOptions& options) {
+  return !options.periods.empty() || options.migrations || options.self;
+}
+
 /// A recording has what was chosen when it was made.
 Status CheckFrom(const CountersOptions& options) {
   const std::pair<std::string_view, bool> chosen_before[] = {
       {"--event", !options.events.empty()},           {"--repeat", !options.runs.empty()},
       {"--interval", !options.every.empty()},         {"--rows", !options.rows.empty()},
       {"--per-thread", options.per_thread},           {"--period", !options.periods.empty()},
-      {"--migrations", options.migrations},           {"--module", !options.modules.empty()},
+      {"--migrations", options.migrations},           {"--self", options.self},
+      {"--buffer", !options.buffer.empty()},          {"--module", !options.modules.empty()},
       {"--for", !options.duration.empty()},           {"--bind", !options.bind.empty()},
       {"--bind-attune", !options.bind_attune.empty()}};
   for (const auto& [name, is_given] : chosen_before) {
@@ -112,9 +118,11 @@ Status CheckWhat(const CountersOptions& options) {
   if (!options.modules.empty() && !options.per_thread)
     return Error{Errc::kInvalidArgument, "--module needs --per-thread",
                  "attune counters -t --module speedup -- PROGRAM; attune run --module records"};
-  const bool has_moments = !options.periods.empty() || options.migrations;
+  if (!options.buffer.empty() && !options.per_thread)
+    return Error{Errc::kInvalidArgument, "--buffer needs --per-thread", "attune counters -t --buffer 64M -- PROGRAM"};
+  const bool has_moments = HasMoments(options);
   if (has_moments && !options.per_thread)
-    return Error{Errc::kInvalidArgument, "--period and --migrations need --per-thread",
+    return Error{Errc::kInvalidArgument, "--period, --migrations and --self need --per-thread",
                  "attune counters -t --period page-faults=1000 -- PROGRAM"};
   if (!options.every.empty() && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--interval and --repeat exclude each other", ""};
@@ -284,8 +292,8 @@ Status ChooseTimes(const CountersOptions& options, const CpuSet& online, Options
   ATTUNE_TRY(what.every_ns, EveryNs(options));
   ATTUNE_TRY(what.for_ns, ForNs(options));
   if (!options.rows.empty()) {
-    if (what.every_ns == 0 && options.periods.empty() && !options.migrations)
-      return Error{Errc::kInvalidArgument, "--rows needs --interval, --period or --migrations",
+    if (what.every_ns == 0 && !HasMoments(options))
+      return Error{Errc::kInvalidArgument, "--rows needs --interval, --period, --migrations or --self",
                    "attune counters -i 1s -n 10 -p PID"};
     ATTUNE_TRY(what.most_rows, ParseNumber(options.rows, "--rows", kMostRows));
   }
@@ -343,11 +351,23 @@ Status ChoosePeriods(const CountersOptions& options, const HostRoot& host, Threa
   return {};
 }
 
+Result<uint32_t> ParseBuffer(const std::string& text) {
+  constexpr uint64_t kLeastBytes = 64 << 10, kMostBytes = 1 << 30;
+  ATTUNE_TRY(const uint64_t bytes, ParseBytes(text, "--buffer"));
+  if (bytes >= kLeastBytes && bytes <= kMostBytes) return static_cast<uint32_t>(bytes);
+  return Error{Errc::kInvalidArgument, fmt::format("--buffer: '{}' is not between 64K and 1G", text),
+               "as in --buffer 64M"};
+}
+
 Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   ThreadOptions what{.events = {}, .metrics = {}, .online = OnlineCpus(host), .tell = {}};
   ATTUNE_CHECK_OK(ChooseEvents(options, host, what.online, what));
   ATTUNE_CHECK_OK(ChoosePeriods(options, host, what));
   what.migrations = options.migrations;
+  what.self = options.self;
+  if (!options.buffer.empty()) {
+    ATTUNE_TRY(what.buffer_bytes, ParseBuffer(options.buffer));
+  }
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
   ATTUNE_TRY(const std::vector<PluginChoice> chosen, modules::FindModules(options.modules, "--module"));
   ATTUNE_TRY(const auto modules, RowModules::Start(chosen, host, counter::FindPmus(host, what.online), what.events));
@@ -356,7 +376,7 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   const std::vector<counter::NamedEvent> columns = ThreadColumns(what);
   const RowFormat format = FormatOf(options);
   Rows rows(output, ThreadHeading(columns, format));
-  if (what.every_ns > 0 || !what.periods.empty() || what.migrations)
+  if (what.every_ns > 0 || HasMoments(options))
     what.tell = [&](const ThreadRow& row) { return rows.Add(ThreadRowText(columns, row, format)); };
   pid_t pid = 0;
   if (!options.pid.empty()) {
@@ -447,15 +467,23 @@ Command MakeCountersCommand() {
        &options->runs},
       {"-i,--interval", "TIME", "A row of counts each time that this has passed: 100ms, 1s", &options->every},
       {"-n,--rows", "N",
-       "With -i: rows at so many times; with --period or --migrations: so many rows of these. With -p, -a or -C it is "
+       "With -i: rows at so many times; with --period, --migrations or --self: so many rows of these. With -p, -a or "
+       "-C it is "
        "then the end. With -t rows of threads' ends come besides",
        &options->rows},
+      {"--buffer", "SIZE",
+       "With -t: room for rows that were not taken yet, 64K to 1G; by default 8M. What finds none is lost, and counted",
+       &options->buffer},
       {"-p,--pid", "PID", "A process that runs already, with what it starts from now on", &options->pid},
       {"-t,--per-thread", "", "A row for each thread; with -i a row for each that lives, each time",
        &options->per_thread},
       {"--period", "EVENT=N", "With -t: a row also each time that the event has occurred N times in a thread",
        &options->periods},
       {"--migrations", "", "With -t: a row also each time that a thread moves to another CPU", &options->migrations},
+      {"--self", "",
+       "With -t: a row also each time that a thread takes a sample of itself: attune_counters_sample() of "
+       "attune/counters.h",
+       &options->self},
       {"--module", "NAME[=ARGUMENT]",
        "With -t: virtual counters of a monitoring module, as columns behind the events: attune list modules",
        &options->modules},

@@ -28,6 +28,7 @@ ThreadRow::Kind KindOf(const ThreadCounts& thread) {
     case Moment::kEnded: return ThreadRow::Kind::kExit;
     case Moment::kSampled: return ThreadRow::Kind::kEbs;
     case Moment::kMigrated: return ThreadRow::Kind::kMigration;
+    case Moment::kSelf: return ThreadRow::Kind::kSelf;
     default: return ThreadRow::Kind::kTick;
   }
 }
@@ -90,6 +91,7 @@ class ThreadRows {
       case Moment::kEnded:
       case Moment::kSampled: return true;
       case Moment::kMigrated: return options_.migrations;
+      case Moment::kSelf: return options_.self;
       default: return false;
     }
   }
@@ -97,8 +99,9 @@ class ThreadRows {
   void Take(const ThreadCounts& thread) {
     if (options_.modules != nullptr) options_.modules->Take(thread);
     if (!HasRow(thread)) return;
-    if ((thread.moment == Moment::kSampled || thread.moment == Moment::kMigrated) && ++samples_ > options_.most_rows)
-      return;
+    const bool is_sample =
+        thread.moment == Moment::kSampled || thread.moment == Moment::kMigrated || thread.moment == Moment::kSelf;
+    if (is_sample && ++samples_ > options_.most_rows) return;
     ThreadRow row{.kind = KindOf(thread),
                   .seconds = Seconds(thread.end_ns),
                   .lived_s = static_cast<double>(thread.end_ns - thread.start_ns) * 1e-9,
@@ -158,13 +161,14 @@ Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
   const HostRoot host;
   const counter::PerfOpen open = counter::KernelPerfOpen();
   const unsigned of_modules = options.modules != nullptr ? options.modules->Tells() : 0;
-  auto by_bpf = session::BpfThreads::Create(host, open, options.events, options.online,
-                                            (options.migrations ? kTellMigrations : 0) | of_modules);
+  auto by_bpf = session::BpfThreads::Create(
+      host, open, options.events, options.online,
+      (options.migrations ? kTellMigrations : 0) | (options.self ? kTellSelf : 0) | of_modules, options.buffer_bytes);
   if (by_bpf.ok()) {
     for (const counter::SampledEvent& sampled : options.periods) (*by_bpf)->SampleEvery(sampled.event, sampled.period);
     return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
   }
-  if (by_bpf.error().code == Errc::kInvalidArgument || !options.periods.empty() || options.migrations)
+  if (by_bpf.error().code == Errc::kInvalidArgument || !options.periods.empty() || options.migrations || options.self)
     return by_bpf.error();
   auto polled = std::make_unique<counter::PolledThreads>(host, open, options.events);
   const std::string note = fmt::format("threads that live for less than {} ms are told together ({})",

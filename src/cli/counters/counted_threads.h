@@ -9,6 +9,7 @@
 
 #include "cli/counters/counted_run.h"
 #include "cli/counters/thread_row.h"
+#include "kernel/thread_counts.h"
 
 namespace attune::cli {
 
@@ -29,12 +30,14 @@ struct ThreadOptions {
   CpuSet online;
   int64_t every_ns = 0;     ///< > 0: each living thread is told each time that this has passed
   bool migrations = false;  ///< each thread is told each time that it moves to another CPU
+  bool self = false;        ///< ... that it takes a sample of itself
   std::vector<counter::SampledEvent>
       periods;                    ///< each thread is told each time that an event has occurred so often in it
   int64_t most_rows = INT64_MAX;  ///< as CountOptions
-  int64_t for_ns = 0;             ///< > 0: without a program, the end
+  uint32_t buffer_bytes = kThreadRowsBytes;  ///< of rows that were not taken yet
+  int64_t for_ns = 0;                        ///< > 0: without a program, the end
   Binding binding;
-  /// With every_ns, periods or migrations: what was counted since the thread's row before.
+  /// With every_ns, periods, migrations or self: what was counted since the thread's row before.
   /// false: none is told any more, and without a program it is the end.
   std::function<bool(const ThreadRow&)> tell;
 };

@@ -8,6 +8,7 @@ std::string_view KindName(ThreadRow::Kind kind) {
     case ThreadRow::Kind::kTick: return "tick";
     case ThreadRow::Kind::kEbs: return "ebs";
     case ThreadRow::Kind::kMigration: return "migration";
+    case ThreadRow::Kind::kSelf: return "self";
     case ThreadRow::Kind::kRest: return "rest";
   }
   return "";

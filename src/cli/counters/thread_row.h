@@ -15,6 +15,7 @@ struct ThreadRow {
     kTick,       ///< a time has passed, or the counting ended; it lives
     kEbs,        ///< an event has occurred as often as its period says (event-based sampling); it lives
     kMigration,  ///< it moved to another CPU
+    kSelf,       ///< it took a sample of itself
     kRest        ///< no thread: those that were too short-lived to be seen
   };
   Kind kind = Kind::kExit;

@@ -10,6 +10,7 @@
 
 #include "base/child_process.h"
 #include "base/host_root.h"
+#include "base/own_files.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "base/whole_file.h"
@@ -137,11 +138,7 @@ Result<Toolchain> FindToolchain() {
   toolchain.compiler[0] = found;
   ATTUNE_TRY(const std::string self, HostRoot().ReadLink("/proc/self/exe"));
   const fs::path prefix = fs::path(self).parent_path().parent_path();
-  for (const char* folder : {ATTUNE_LIBRARY_FOLDER, "lib"}) {
-    const fs::path library = prefix / folder / kLibrary;
-    if (access(library.c_str(), R_OK) == 0) toolchain.library = library.string();
-    if (!toolchain.library.empty()) break;
-  }
+  toolchain.library = FindOwnLibrary(kLibrary);
   toolchain.include_folder = (prefix / "include").string();
   if (toolchain.library.empty() || access((toolchain.include_folder + "/attune/flow/program.h").c_str(), R_OK) != 0)
     return Error{

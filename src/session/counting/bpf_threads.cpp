@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/own_files.h"
 #include "counter/slots.h"
 
 namespace attune::session {
@@ -25,6 +26,7 @@ counter::Moment MomentOf(unsigned kind) {
     case kRowMigrated: return Moment::kMigrated;
     case kRowSwitchedIn: return Moment::kSwitchedIn;
     case kRowSwitchedOut: return Moment::kSwitchedOut;
+    case kRowSelf: return Moment::kSelf;
     default: return Moment::kLives;
   }
 }
@@ -33,7 +35,7 @@ counter::Moment MomentOf(unsigned kind) {
 
 Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, const counter::PerfOpen& open,
                                                        std::vector<NamedEvent> events, const CpuSet& online,
-                                                       unsigned tells) {
+                                                       unsigned tells, uint32_t rows_bytes) {
   std::unique_ptr<BpfThreads> threads(new BpfThreads(host, open, std::move(events)));
   ATTUNE_TRY(const std::vector<kernel::ThreadCountsBpf::OnCpus> counters, threads->OpenAll(online));
   if (counters.size() > kernel::ThreadCountsBpf::kMaxCounters)
@@ -41,7 +43,8 @@ Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, con
                  fmt::format("{} events are too many to be counted for each thread", counters.size()),
                  fmt::format("at most {}, besides CPU time, switches, migrations and page faults",
                              kernel::ThreadCountsBpf::kMaxCounters)};
-  ATTUNE_TRY(threads->counts_, kernel::ThreadCountsBpf::Create(counters, tells));
+  ATTUNE_TRY(threads->counts_, kernel::ThreadCountsBpf::Create(counters, tells, rows_bytes));
+  if ((tells & kTellSelf) != 0) ATTUNE_CHECK_OK(threads->SampleSelf());
   return threads;
 }
 
@@ -90,6 +93,14 @@ Result<kernel::ThreadCountsBpf::OnCpus> BpfThreads::OpenPart(const NamedEvent& e
     on_cpus[static_cast<size_t>(cpu)] = fd;
   }
   return on_cpus;
+}
+
+Status BpfThreads::SampleSelf() {
+  const std::string library = FindOwnLibrary(ATTUNE_COUNTERS_LIBRARY_NAME);
+  if (!library.empty()) return counts_->SampleAt(library, "attune_counters_sample");
+  notes_.push_back({"", fmt::format("samples that threads take of themselves: {} is not installed beside attune",
+                                    ATTUNE_COUNTERS_LIBRARY_NAME)});
+  return {};
 }
 
 Status BpfThreads::Sample(pid_t tid, bool from_exec) {
@@ -190,8 +201,9 @@ Status BpfThreads::End(const Visit& visit) {
 std::vector<counter::EventNote> BpfThreads::Notes() const {
   std::vector<counter::EventNote> notes = notes_;
   const thread_totals totals = counts_->totals();
-  if (const uint64_t lost = totals.lost + totals.missed; lost > 0)
-    notes.push_back({"", fmt::format("{} threads found no room", lost)});
+  if (totals.lost > 0) notes.push_back({"", fmt::format("{} rows found no room in the buffer", totals.lost)});
+  if (totals.missed > 0)
+    notes.push_back({"", fmt::format("{} threads could not be followed: the kernel had no memory", totals.missed)});
   return notes;
 }
 

@@ -17,10 +17,11 @@ class BpfThreads final : public counter::ThreadCounting {
   /// Events that the kernel accounts of threads anyway cost the program nothing; each other one is read at each switch
   /// of a followed thread.
   /// @param tells moments at which there is a row, too (kernel::ThreadCountsBpf::Create)
+  /// @param rows_bytes as kernel::ThreadCountsBpf::Create()
   /// Error: kPermission, kUnavailable; more than kernel::ThreadCountsBpf::kMaxCounters events must be read
   static Result<std::unique_ptr<BpfThreads>> Create(const HostRoot& host, const counter::PerfOpen& open,
                                                     std::vector<counter::NamedEvent> events, const CpuSet& online,
-                                                    unsigned tells = 0);
+                                                    unsigned tells = 0, uint32_t rows_bytes = kThreadRowsBytes);
 
   /// A row of a thread also each time that the event has occurred so often in it. To call before Follow().
   void SampleEvery(const counter::NamedEvent& event, uint64_t period) { samplings_.push_back({event, period}); }
@@ -40,6 +41,8 @@ class BpfThreads final : public counter::ThreadCounting {
                                                    const CpuSet& online,
                                                    const kernel::ThreadCountsBpf::OnCpus& leaders);
   Result<std::vector<kernel::ThreadCountsBpf::OnCpus>> OpenAll(const CpuSet& online);
+  /// Rows where threads of whatever program take samples of themselves.
+  Status SampleSelf();
   /// Opens the events with a period, of a process or of one thread, and of what it starts.
   Status Sample(pid_t tid, bool from_exec);
   counter::ThreadCounts Named(const thread_row& row) const;

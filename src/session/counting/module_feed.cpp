@@ -31,7 +31,7 @@ std::vector<std::string> ModuleFeed::EventsOf(const ModuleHello& hello) {
 unsigned ModuleFeed::TellsOf(const ModuleHello& hello) {
   return (hello.wants_starts ? kTellStarts : 0) | (hello.wants_migrations ? kTellMigrations : 0) |
          (hello.wants_switches || hello.wants_switch_samples ? kTellSwitches : 0) |
-         (hello.wants_switch_samples ? kTellSwitchCounts : 0);
+         (hello.wants_switch_samples ? kTellSwitchCounts : 0) | (hello.wants_self_samples ? kTellSelf : 0);
 }
 
 Notice ModuleFeed::NoticeOf(const ThreadCounts& counts, NoticeKind kind) const {
@@ -60,6 +60,10 @@ void ModuleFeed::Take(const ThreadCounts& counts, modules::ModuleProcess& proces
     case Moment::kSwitchedOut:
       if (hello_.wants_switch_samples) TellSample(thread, counts, NoticeKind::kSwitchSample, process);
       tell(NoticeKind::kSwitchOut);
+      break;
+    case Moment::kSelf:
+      // Others may want rows of it.
+      if (hello_.wants_self_samples) TellSample(thread, counts, NoticeKind::kSelfSample, process);
       break;
     case Moment::kMigrated: {
       TellSample(thread, counts, NoticeKind::kMigrationSample, process);

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/child_process.h"
-#include "base/host_root.h"
+#include "base/own_files.h"
 #include "base/text.h"
 #include "symbols/program_file.h"
 #include "wire/preload.h"
@@ -124,15 +124,6 @@ std::string PreloadValue(const std::string& library, const std::string& own) {
   return std::find(others.begin(), others.end(), library) != others.end() ? own : library + ":" + own;
 }
 
-std::string FindProbeLibrary() {
-  const auto self = HostRoot().ReadLink("/proc/self/exe");
-  if (!self.ok()) return "";
-  const fs::path prefix = fs::path(*self).parent_path().parent_path();
-  for (const char* folder : {ATTUNE_LIBRARY_FOLDER, "lib"}) {
-    fs::path file = prefix / folder / kLibraryName;
-    if (access(file.c_str(), R_OK) == 0) return file.string();
-  }
-  return "";
-}
+std::string FindProbeLibrary() { return FindOwnLibrary(kLibraryName); }
 
 }  // namespace attune::session
