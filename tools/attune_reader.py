@@ -52,7 +52,7 @@ TABLES = {
     24: ("messages", "t_ns thread rank kind function communicator peer tag bytes site post_ns wait_ns wait_site cpu", ""),
     25: ("collectives", "t_ns thread rank function communicator sequence root bytes_sent bytes_received site post_ns wait_ns cpu communicator_rank communicator_size", ""),
     26: ("state_times", "t_ns element state waker ns count alone_ns idle_cpus_ns", ""),
-    27: ("thread_counts", "t_ns element count counted_ppm", "event"),
+    27: ("thread_counts", "t_ns element count counted_ppm cpu", "event"),
     28: ("event_samples", "t_ns thread cpu site stack count", "event"),
     64: ("states", "t_ns thread kind wait_ns", ""),
     65: ("holds", "t_ns thread object site kind length_ns holds held_ns open", ""),

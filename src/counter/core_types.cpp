@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 
-#include "base/cpu_set.h"
 #include "counter/pmu.h"
 
 namespace attune::counter {
@@ -23,13 +22,13 @@ uint32_t NumberIn(const HostRoot& host, const std::string& file) {
 }  // namespace
 
 CoreTypes::CoreTypes(const HostRoot& host) {
-  const CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
-  const std::vector<Pmu> pmus = FindPmus(host, online);
+  online_ = CpuSet::In(host, "/sys/devices/system/cpu/online");
+  const std::vector<Pmu> pmus = FindPmus(host, online_);
   /// Capacity and unit, by which kinds differ.
   using Kind = std::pair<uint32_t, std::string>;
   std::map<CpuId, Kind> kinds;
   uint32_t highest = 0;
-  for (const CpuId cpu : online) {
+  for (const CpuId cpu : online_) {
     const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
     uint32_t capacity = NumberIn(host, folder + "/cpu_capacity");
     if (capacity == 0) capacity = NumberIn(host, folder + "/acpi_cppc/highest_perf");
@@ -61,6 +60,18 @@ CoreTypes::CoreTypes(const HostRoot& host) {
 
 int CoreTypes::Of(int cpu) const {
   return cpu >= 0 && static_cast<size_t>(cpu) < types_.size() ? types_[static_cast<size_t>(cpu)] : 0;
+}
+
+std::string CoreTypes::CpusByType() const {
+  std::string text;
+  for (int type = 0; capacities_.size() > 1 && type < static_cast<int>(capacities_.size()); ++type) {
+    std::vector<CpuId> cpus;
+    for (const CpuId cpu : online_) {
+      if (Of(cpu) == type) cpus.push_back(cpu);
+    }
+    text += (type == 0 ? "" : " ") + CpuSet(std::move(cpus)).ToString();
+  }
+  return text;
 }
 
 }  // namespace attune::counter

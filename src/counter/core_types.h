@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cpu_set.h"
 #include "base/host_root.h"
 
 namespace attune::counter {
@@ -21,10 +22,13 @@ class CoreTypes {
   int Of(int cpu) const;
   /// Parts of 1024, by kind; at least one.
   const std::vector<uint32_t>& Capacities() const { return capacities_; }
+  /// By kind: "0-3 4-7"; "": all are of one kind.
+  std::string CpusByType() const;
 
  private:
   std::vector<uint32_t> capacities_{1024};
   std::vector<int> types_;  ///< by CPU
+  CpuSet online_;
 };
 
 }  // namespace attune::counter

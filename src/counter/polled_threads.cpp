@@ -41,6 +41,19 @@ int64_t CpuNs(const HostRoot& host, pid_t pid, pid_t tid) {
   return cpu_ns;
 }
 
+/// That it runs on, or ran on last. -1: it has ended
+int CpuOf(const HostRoot& host, pid_t pid, pid_t tid) {
+  constexpr size_t kProcessor = 36;  // of the fields behind the name (proc_pid_stat(5))
+  const std::string text = host.ReadFile(fmt::format("/proc/{}/task/{}/stat", pid, tid)).value_or("");
+  const size_t name_end = text.rfind(") ");
+  if (name_end == std::string::npos) return -1;
+  const std::vector<std::string_view> fields = Split(std::string_view(text).substr(name_end + 2), " ");
+  int cpu = -1;
+  if (fields.size() > kProcessor)
+    std::from_chars(fields[kProcessor].data(), fields[kProcessor].data() + fields[kProcessor].size(), cpu);
+  return cpu;
+}
+
 }  // namespace
 
 Status PolledThreads::Follow(pid_t pid, bool from_exec) {
@@ -82,6 +95,7 @@ Status PolledThreads::Begin(pid_t pid, pid_t tid, bool from_exec) {
   Thread& thread = threads_[tid];
   thread = {.pid = pid, .start_ns = MonotonicNs(), .is_there = true};
   Name(tid, thread);
+  SeeCpu(tid, thread);
   auto set = CounterSet::Open(host_, open_, events_, {.pid = tid, .cpus = {}, .from_exec = from_exec});
   if (set.ok()) {
     thread.set = *std::move(set);
@@ -96,6 +110,10 @@ void PolledThreads::Name(pid_t tid, Thread& thread) {
   if (!name.ok()) return;
   thread.name = name->substr(0, name->find('\n'));
   ++thread.looks;
+}
+
+void PolledThreads::SeeCpu(pid_t tid, Thread& thread) {
+  if (const int cpu = CpuOf(host_, thread.pid, tid); cpu >= 0) thread.cpu = cpu;
 }
 
 void PolledThreads::Note(const EventNote& note) {
@@ -127,11 +145,14 @@ bool PolledThreads::HasEnded(pid_t tid, const Thread& thread) const {
 }
 
 ThreadCounts PolledThreads::CountsOf(pid_t tid, Thread& thread) {
+  if (thread.is_there) SeeCpu(tid, thread);
   ThreadCounts counts{.pid = thread.pid,
                       .tid = tid,
                       .last_tid = tid,
                       .name = thread.name,
                       .moment = thread.is_there ? Moment::kLives : Moment::kEnded,
+                      .cpu = thread.cpu,
+                      .ran_on = thread.cpu,
                       .start_ns = thread.start_ns,
                       .end_ns = MonotonicNs()};
   thread.set->Read();

@@ -36,6 +36,7 @@ class PolledThreads final : public ThreadCounting {
     int64_t start_ns = 0;
     std::optional<CounterSet> set;  ///< nullopt: it cannot be counted, and is of the rest
     int64_t before_ns = 0;          ///< CPU time until it was found
+    int cpu = -1;                   ///< that it was last seen on
     bool is_there = false;          ///< at the last look
   };
 
@@ -45,6 +46,7 @@ class PolledThreads final : public ThreadCounting {
   /// Looks for threads, and for processes that they started.
   Status Look(pid_t pid);
   void Name(pid_t tid, Thread& thread);
+  void SeeCpu(pid_t tid, Thread& thread);
   /// @pre thread.set
   ThreadCounts CountsOf(pid_t tid, Thread& thread);
   void Note(const EventNote& note);

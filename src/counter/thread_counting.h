@@ -34,6 +34,7 @@ struct ThreadCounts {
   std::string name;    ///< of the thread, as the kernel knows it
   Moment moment = Moment::kLives;
   int cpu = -1;          ///< that it is on, or was on last; -1: not known
+  int ran_on = -1;       ///< CPU of what it counted last: that before `cpu`, where it has just migrated
   int64_t start_ns = 0;  ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment
   int64_t end_ns = 0;    ///< now, while it lives
   std::vector<EventCount> counts;

@@ -156,6 +156,7 @@ static __always_inline void fill(struct thread_row* row, struct task_struct* tas
   row->tid = sums->tid;
   row->last_tid = sums->end_ns ? sums->last_tid : BPF_CORE_READ(task, pid);
   row->kind = kind;
+  row->ran_on = BPF_CORE_READ(task, thread_info.cpu);
   bpf_probe_read_kernel_str(row->name, sizeof row->name, task->comm);
   row->start_ns = sums->start_ns;
   row->end_ns = sums->end_ns ? sums->end_ns : bpf_ktime_get_ns();

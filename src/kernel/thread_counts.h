@@ -62,6 +62,7 @@ struct thread_row {
   unsigned int counters; /* of `counts` in use; 0: they are not told */
   int cpu;               /* that it is on, or was on last */
   int last_tid;          /* now, or when it ended */
+  int ran_on;            /* CPU of what it counted last: not yet `cpu`, where it moves there */
   char name[kThreadNameBytes];
   unsigned long long start_ns;
   unsigned long long end_ns; /* of one that lives: now */

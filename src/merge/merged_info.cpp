@@ -105,8 +105,8 @@ std::vector<std::pair<std::string, std::string>> MergedInfo(std::span<const mode
     add(info::kMergedDriftPpb, std::to_string(host.clock.DriftPpb()));
     add(info::kMergedBoundNs, std::to_string(host.clock.bound_ns));
     add(info::kMergedEvidence, ToString(host.clock.evidence));
-    for (const std::string_view key :
-         {info::kKernel, info::kCpuModel, info::kCpusOnline, info::kCpusAllowed, info::kMemoryBytes}) {
+    for (const std::string_view key : {info::kKernel, info::kCpuModel, info::kCpusOnline, info::kCoreTypes,
+                                       info::kCpusAllowed, info::kMemoryBytes}) {
       const auto own = metas[i]->info.find(std::string(key));
       if (own != metas[i]->info.end()) add(key, own->second);
     }

@@ -21,6 +21,8 @@ inline constexpr std::string_view kKernel = "kernel";             ///< "Linux 6.
 inline constexpr std::string_view kCpuModel = "cpu_model";        ///< as in /proc/cpuinfo
 inline constexpr std::string_view kCpusOnline = "cpus_online";    ///< list format: "0-3,8"
 inline constexpr std::string_view kCpusAllowed = "cpus_allowed";  ///< to the program; list format
+/// CPUs of each kind of cores, the most capable first; list format: "0-3 4-7". Only where there are several.
+inline constexpr std::string_view kCoreTypes = "core_types";
 inline constexpr std::string_view kMemoryBytes = "memory_bytes";  ///< memory of the host
 inline constexpr std::string_view kTopology = "topology";         ///< the machine as one JSON document: docs/machine.md
 inline constexpr std::string_view kTracking =

@@ -234,11 +234,16 @@ TEST(PageDocuments, MessagesAreTheTaskGraphWithThePairsOfMostBytes) {
 
 TEST(PageDocuments, CountersAreThoseOfTheReport) {
   Program program;
-  program.thread_counts = {
-      {.t_ns = 100 * kMs, .element = program.threads[0], .event = "task-clock", .count = 40},
-      {.t_ns = 100 * kMs, .element = program.threads[0], .event = "page-faults", .count = 7},
-      {.t_ns = 500 * kMs, .element = program.threads[1], .event = "task-clock", .count = 90},
-      {.t_ns = 900 * kMs, .element = program.threads[0], .event = "task-clock", .count = 20, .counted_ppm = 500'000}};
+  program.meta.info["core_types"] = "0 1";
+  const auto add = [&program](int64_t t_ns, int thread, const char* event, int64_t count, int64_t cpu) {
+    program.thread_counts.push_back(
+        {.t_ns = t_ns, .element = program.threads[thread], .event = event, .count = count, .cpu = cpu});
+  };
+  add(100 * kMs, 0, "task-clock", 40, 0);
+  add(100 * kMs, 0, "page-faults", 7, 0);
+  add(500 * kMs, 1, "task-clock", 90, 1);
+  add(900 * kMs, 0, "task-clock", 20, 0);
+  program.thread_counts.back().counted_ppm = 500'000;
   const Json json = program.Get("counters");
   EXPECT_EQ(json["time_ns"], 1000 * kMs);
   const auto summary = Summarise(program);
@@ -257,6 +262,11 @@ TEST(PageDocuments, CountersAreThoseOfTheReport) {
   EXPECT_EQ(json["threads"][0]["process_element"], program.process);
   EXPECT_EQ(json["threads_in_all"], 2);
   EXPECT_TRUE(json["rest"].is_null());
+  for (const char* const key : {"cpus", "core_types"}) EXPECT_EQ(json[key], report[key]) << key;
+  ASSERT_EQ(json["cpus"].size(), 2u);
+  EXPECT_EQ(json["cpus"][0]["counts"][0], 60);
+  ASSERT_EQ(json["core_types"].size(), 2u);
+  EXPECT_EQ(json["core_types"][0]["cpus"], 1);
 }
 
 TEST(PageDocuments, CountersOfAPartOfTheTimeHaveTheRowsWithin) {

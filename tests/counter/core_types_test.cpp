@@ -52,12 +52,14 @@ TEST_F(CoreTypesTest, HybridByUnitThoughSomeCoresArePreferred) {
   const CoreTypes types(host_.Root());
   EXPECT_THAT(Types(types), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(types.Capacities(), ElementsAre(1024, 40 * 1024 / 68));
+  EXPECT_EQ(types.CpusByType(), "0-1 2-3");
 }
 
 TEST_F(CoreTypesTest, PreferredCoresOfOneKindAreOfThatKind) {
   host_.Write("/sys/bus/event_source/devices/cpu/type", "4\n");
   for (int cpu = 0; cpu < 4; ++cpu) OfCpu(cpu, "acpi_cppc/highest_perf", 236 - 5 * cpu);
   EXPECT_THAT(Types(CoreTypes(host_.Root())), ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(CoreTypes(host_.Root()).CpusByType(), "") << "all are of one kind";
 }
 
 }  // namespace

@@ -75,9 +75,12 @@ TEST(PolledThreads, EachThreadHasARowAndTheRestIsNotLost) {
   whole->Read();
   EXPECT_EQ(seen.Sum(), whole->Counts()[0].value) << "with what no thread that was seen has counted";
   for (const auto& [tid, thread] : seen.threads) EXPECT_TRUE(thread.HasEnded());
+  EXPECT_EQ(seen.threads[0].ran_on, -1);
   seen.threads.erase(0);  // what they counted before they were seen
   EXPECT_EQ(seen.threads.size(), 4u);
   EXPECT_EQ(seen.threads[child.pid()].pid, child.pid());
+  for (const auto& [tid, thread] : seen.threads)
+    EXPECT_TRUE(CpuSet::Allowed().Contains(thread.ran_on)) << thread.ran_on;
 }
 
 /// No more descriptors than are in use, until it is destroyed.

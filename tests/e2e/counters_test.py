@@ -60,6 +60,30 @@ for turn in range(20):
 """
 
 
+# Two threads on a CPU each, and then one that goes from one to the other, touch pages; the CPU time and the page faults on each CPU.
+ON_TWO_CPUS = """
+import json, mmap, os, resource, threading, time
+cpus = sorted(os.sched_getaffinity(0))[:2]
+used = {cpu: [0, 0] for cpu in cpus}
+def now():
+    return [time.thread_time_ns(), resource.getrusage(resource.RUSAGE_THREAD).ru_minflt]
+def work(cpu, seconds):
+    os.sched_setaffinity(0, {cpu})
+    begin = end = now()
+    while end[0] < begin[0] + seconds * 1e9:
+        with mmap.mmap(-1, 100 * 4096) as memory:
+            memory.write(bytes(100 * 4096))
+        end = now()
+    for event in (0, 1):
+        used[cpu][event] += end[event] - begin[event]
+threads = [threading.Thread(target=work, args=(cpu, seconds)) for cpu, seconds in zip(cpus, (0.2, 0.6))]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+for turn in range(100): work(cpus[turn % 2], (0.006, 0.002)[turn % 2])
+print(json.dumps({"on": used, "whole": [time.process_time_ns(), resource.getrusage(resource.RUSAGE_SELF).ru_minflt]}))
+"""
+
+
 # Computes for 0.4 s; then a thread that is not the first becomes another program, which tells the process's CPU time.
 EXEC_OF_THREAD = """
 import os, threading, time
@@ -494,6 +518,30 @@ class Counters(E2E):
         wrong = self.attune("run", "--count", "page-fault", "--", "true")
         self.assertEqual((wrong.returncode, b"page-faults" in wrong.stderr), (2, True), wrong.stderr)
 
+    def test_counts_of_threads_are_of_the_cpus_that_they_ran_on(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one CPU")
+        result = self.attune("run", "-q", "--count", "task-clock,page-faults", "-o", "c.attune", "--", sys.executable, "-c", ON_TWO_CPUS)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        told = json.loads(result.stdout)
+        report = json.loads(self.attune("report", "c.attune", "--json").stdout)
+        counts = report["thread_counts"]
+        on = {row["cpu"]: row["counts"] for row in counts["cpus"]}
+        self.assertEqual(len(on), len(counts["cpus"]))
+        for event, row in enumerate(counts["events"]):
+            self.assertEqual(sum(of_cpu[event] for of_cpu in on.values()), row["count"], row)
+            self.assertEqual(sum(thread["counts"][event] for thread in counts["threads"]), row["count"], row)
+        if not self.sees_each_thread():
+            self.skipTest("CPUs are approximate without eBPF")
+        for cpu, known in told["on"].items():
+            for event, least in enumerate(known):
+                beside = told["whole"][event] - sum(of_cpu[event] for of_cpu in told["on"].values())  # on whichever CPU
+                self.assertGreater(on[int(cpu)][event], 0.97 * least, (told, counts))
+                self.assertLess(on[int(cpu)][event], 1.03 * least + 1.1 * beside, (told, counts))
+        rows = self.query("c.attune", "select count(*) as rows from thread_counts")[0]["rows"]
+        looks = 2 + report["duration_ns"] / 1e9
+        self.assertLess(rows, looks * len(counts["threads"]) * len(on) * len(counts["events"]), "a thread that migrates often has no more rows")
+
     def test_events_that_the_machine_has_not_are_left_out(self):
         # No machine has both units.
         lacking = ("cpu_core/event=1/", "armv8_cortex_a53/event=1/")
@@ -527,7 +575,11 @@ class Counters(E2E):
         result = self.run_program(sys.executable, "no_bpf.py", ATTUNE, "run", "-q", "--count", "page-faults:u", "-o", "c.attune", "--", *program)
         self.assertEqual(result.returncode, 0, result.stderr)
         report = json.loads(self.attune("report", "c.attune", "--json").stdout)
-        self.assertEqual(report["thread_counts"]["events"][0]["event"], "page-faults:u")
+        counts = report["thread_counts"]
+        self.assertEqual(counts["events"][0]["event"], "page-faults:u")
+        self.assertLessEqual({row["cpu"] for row in counts["cpus"]}, os.sched_getaffinity(0) | {None})
+        self.assertTrue(any(row["cpu"] is not None for row in counts["cpus"]), counts)
+        self.assertEqual(sum(row["counts"][0] for row in counts["cpus"]), counts["events"][0]["count"])
         self.assertTrue(any("are told together" in what for what in report["unseen"]), report["unseen"])
 
     def test_groups(self):

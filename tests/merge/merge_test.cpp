@@ -96,6 +96,7 @@ class FakeHost {
         {std::string(info::kUnseenPrefix) + "1", "a static program"},
         {std::string(info::kMpiWorldPrefix) + std::to_string(number), options_.job}};
     if (number == 2) rows.emplace_back(std::string(info::kMpiWorldPrefix) + "1", options_.other_job);
+    if (options_.name == "b") rows.emplace_back(std::string(info::kCoreTypes), "0-3 4-7");
     put(model::InfoBatch(rows));
     // The wall clock is that of the true time, but for its error.
     model::Batch clock{.table = model::ClockReading::kTable,
@@ -211,6 +212,8 @@ TEST_F(MergeTest, MakesOneRecordingByOneClock) {
   EXPECT_EQ(meta->info.at("total_user_ns"), "3000");
   EXPECT_EQ(meta->info.at("unseen.3"), "c: a static program");
   EXPECT_EQ(meta->info.at("merged.2.host"), "b");
+  EXPECT_EQ(meta->info.at("merged.2.core_types"), "0-3 4-7");
+  EXPECT_FALSE(meta->info.contains("merged.1.core_types"));
   EXPECT_EQ(meta->info.at("merged.backward"), "0");
   std::map<ElementKind, int> kinds;
   for (const model::Element& element : meta->elements) ++kinds[element.kind];

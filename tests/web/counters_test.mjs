@@ -1,5 +1,5 @@
 // node counters_test.mjs ATTUNE MANY_THREADS: events that were counted of each thread, as the report has them: sorted, filtered, by
-// process, of a part of the time, with formulas, saved; and the virtual counters of a module.
+// process and by CPU, of a part of the time, with formulas, saved; and the virtual counters of a module.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -89,6 +89,15 @@ async function table(url, file) {
   const sumOf = (rows, of) => rows.reduce((sum, row) => sum + Number(of(row)), 0);
   check(processes.length === pids.size, `${processes.length} rows for ${pids.size} processes`);
   for (const at of [0, 1]) check(sumOf(processes, (row) => row[3 + at]) === report.events[at].count, `they have all ${report.events[at].event}: ${report.events[at].count}`);
+
+  await segment(page, 'CPUs').click();
+  const [cpuHeads, ...cpus] = (await saved(page)).lines;
+  check(cpuHeads[0] === 'CPU' && cpus.map((row) => row[0]).sort().join() === report.cpus.map(({ cpu }) => cpu ?? '').sort().join(), `${cpus.length} rows for CPUs: ${cpus.map((row) => row[0]).join(', ')}`);
+  const [cpu] = report.cpus;
+  const ofCpu = cpus.find((row) => Number(row[0]) === cpu.cpu).slice(-2).map(Number);
+  check(cpu.counts[0] > 0 && ofCpu.join() === cpu.counts.join(), `CPU ${cpu.cpu} has what the report says: ${ofCpu.join(', ')}`);
+  for (const at of [0, 1]) check(sumOf(cpus, (row) => row.at(at - 2)) === report.events[at].count, `they have all ${report.events[at].event}`);
+  check((await segment(page, 'Core types').isVisible()) === report.core_types.length > 0, 'kinds of cores are a choice where there are several');
   await segment(page, 'Threads').click();
 
   await segment(page, 'Share').click();
@@ -136,6 +145,11 @@ async function formulas(url, file) {
   check(sorted.every((one, i) => i === 0 || one <= sorted[i - 1]), 'the table is sorted by it');
   await segment(page, 'Processes').click();
   check((await saved(page)).lines[0].includes(text), 'processes have it, too');
+  await segment(page, 'CPUs').click();
+  const ofCpus = (await saved(page)).lines.slice(1);
+  const [cpu] = report.cpus;
+  const computed = Number(ofCpus.find((row) => Number(row[0]) === cpu.cpu).at(-1));
+  check(Math.abs(computed - of(cpu.counts)) < 1e-9 * of(cpu.counts), `and CPUs: ${computed} of CPU ${cpu.cpu}`);
   await page.waitForFunction((formula) => new URLSearchParams(location.hash.slice(1)).getAll('p').includes(`counters~${formula}`), text);
   await page.reload();
   await heading(page, text).waitFor();

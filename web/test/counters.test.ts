@@ -72,6 +72,8 @@ const counters: Counters = {
   ],
   threads_in_all: 9,
   rest: { threads: 5, counts: [5, 3] },
+  cpus: [{ host: 'a', cpu: 2, core_type: 1, counts: [40, 3] }, { host: 'a', cpu: 10, core_type: 0, counts: [65, 13] }, { host: 'a', cpu: null, core_type: null, counts: [6, 2] }],
+  core_types: [{ core_type: 0, cpus: 1, counts: [65, 13] }, { core_type: 1, cpus: 1, counts: [40, 3] }, { core_type: null, cpus: 0, counts: [6, 2] }],
 };
 
 describe('Rows of counts', () => {
@@ -91,6 +93,16 @@ describe('Rows of counts', () => {
     expect(counters.threads[0].counts).toEqual([60, 4]);
   });
 
+  it('are of CPUs and kinds of cores, and nothing is lost', () => {
+    const cpus = rowsOf(counters, 'cpu');
+    expect(cpus.map(({ name, cpu, coreType, isRest, counts }) => [name, cpu, coreType, isRest, ...counts])).toEqual([['CPU 2', 2, 1, false, 40, 3], ['CPU 10', 10, 0, false, 65, 13], ['CPU not known', NaN, NaN, true, 6, 2]]);
+    const types = rowsOf(counters, 'core type');
+    expect(types.map(({ name, coreType, cpus: number, counts }) => [name, coreType, number, ...counts])).toEqual([['Core type 0', 0, 1, 65, 13], ['Core type 1', 1, 1, 40, 3], ['Core type not known', NaN, 0, 6, 2]]);
+    expect(new Set([...cpus, ...types].map(({ key }) => key)).size).toBe(6);
+    for (const rows of [cpus, types]) expect(rows.reduce((sum, { counts }) => sum + counts[0], 0)).toBe(counters.events[0].count);
+    expect(rowsOf(counters, 'cpu').filter((row) => hasWords(row, ['cpu', '10'])).map(({ cpu }) => cpu)).toEqual([10]);
+  });
+
   it('are found by words and ids', () => {
     const found = (...words: string[]): string[] => rowsOf(counters, 'thread').filter((row) => hasWords(row, words)).map(({ name }) => name);
     expect(found('solver')).toEqual(['busy', 'idle']);
@@ -102,11 +114,11 @@ describe('Rows of counts', () => {
   it('keep the order of events, whatever a part of the time has', () => {
     const known: CountedEvent[] = [];
     expect(inOrder(counters, known)).toEqual(counters);
-    const part: Counters = { ...counters, events: [{ event: 'cycles', unit: '', count: 7, scaled: true }, { event: 'page-faults', unit: '', count: 5, scaled: false }], threads: [{ ...counters.threads[0], counts: [7, 5] }], rest: null };
+    const part: Counters = { ...counters, events: [{ event: 'cycles', unit: '', count: 7, scaled: true }, { event: 'page-faults', unit: '', count: 5, scaled: false }], threads: [{ ...counters.threads[0], counts: [7, 5] }], rest: null, cpus: [{ ...counters.cpus[0], counts: [7, 5] }], core_types: [{ ...counters.core_types[0], counts: [7, 5] }] };
     const ordered = inOrder(part, known);
     expect(ordered.events.map(({ event, count }) => [event, count])).toEqual([['task-clock', 0], ['page-faults', 5], ['cycles', 7]]);
     expect(ordered.events[0].unit).toBe('ns');
-    expect(ordered.threads[0].counts).toEqual([0, 5, 7]);
+    for (const rows of [ordered.threads, ordered.cpus, ordered.core_types]) expect(rows[0].counts).toEqual([0, 5, 7]);
     expect(inOrder(counters, known).threads[0].counts).toEqual([60, 4, 0]);
   });
 

@@ -26,7 +26,8 @@ Json SumFrom(const ThreadCounts& counts, size_t first) {
 }
 
 /// `counters`: events that were counted of each thread (--count). The kMaxPageObjects threads with most of the first
-/// event; `rest` sums up the others. @cost as SumThreadCounts
+/// event; `rest` sums up the others. All of them by CPU and, where there are several, by kind of core. @cost as
+/// SumThreadCounts
 Result<std::string> Counters(const PageRequest& request) {
   ATTUNE_TRY(ThreadCounts counts, SumThreadCounts(request.source, request.range));
   Json rest = SumFrom(counts, kMaxPageObjects);
@@ -40,7 +41,9 @@ Result<std::string> Counters(const PageRequest& request) {
                    {"events", CountedEventsJson(counts)},
                    {"threads", JsonRows(counts.threads, thread)},
                    {"threads_in_all", all},
-                   {"rest", std::move(rest)}});
+                   {"rest", std::move(rest)},
+                   {"cpus", CpuCountsJson(counts)},
+                   {"core_types", CoreTypeCountsJson(counts)}});
 }
 
 }  // namespace

@@ -24,11 +24,26 @@ struct ThreadCountRow {
   std::vector<double> counts;       ///< by event; scaled where the event was counted a part of the time
 };
 
+struct CpuCountRow {
+  std::string host;               ///< of the threads
+  int64_t cpu = model::kAbsent;   ///< kAbsent: it is not known of these counts
+  int64_t type = model::kAbsent;  ///< kind of its core, 0 is the most capable; kAbsent: not known
+  std::vector<double> counts;     ///< by event, of all threads
+};
+
+struct CoreTypeCountRow {
+  int64_t type = model::kAbsent;  ///< as CpuCountRow
+  size_t cpus = 0;                ///< on which was counted
+  std::vector<double> counts;     ///< by event, of all threads
+};
+
 struct ThreadCounts {
   std::vector<std::string> events;      ///< as they were asked for; one that never occurred is missing
   std::vector<ThreadCountRow> threads;  ///< those with most of the first event first
-  std::vector<double> totals;           ///< by event
-  std::vector<bool> is_scaled;          ///< by event: it shared a counter somewhere
+  std::vector<CpuCountRow> cpus;        ///< by host and CPU; empty: older recordings do not say on which was counted
+  std::vector<CoreTypeCountRow> core_types;  ///< empty: all cores are of one kind
+  std::vector<double> totals;                ///< by event
+  std::vector<bool> is_scaled;               ///< by event: it shared a counter somewhere
 };
 
 /// @param range only rows whose time lies in it; a row counts where it stands, with all since the thread's row before.
@@ -37,6 +52,10 @@ Result<ThreadCounts> SumThreadCounts(model::Source& source, const std::optional<
 
 /// `event`, `unit`, `count` (of all threads) and `scaled` of each event.
 Json CountedEventsJson(const ThreadCounts& counts);
+/// `host`, `cpu`, `core_type` (null: not known) and `counts`.
+Json CpuCountsJson(const ThreadCounts& counts);
+/// `core_type`, `cpus` and `counts`.
+Json CoreTypeCountsJson(const ThreadCounts& counts);
 Json ThreadCountsJson(const ThreadCounts& counts);
 
 }  // namespace attune::analysis

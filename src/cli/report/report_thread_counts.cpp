@@ -1,4 +1,4 @@
-/// Events of each thread, and their sums.
+/// Events of each thread and each kind of cores, and their sums.
 
 #include <fmt/format.h>
 
@@ -27,6 +27,28 @@ std::string NameOf(const analysis::ThreadCountRow& thread) {
   return thread.name.empty() ? std::to_string(thread.tid) : fmt::format("{} ({})", thread.tid, Printable(thread.name));
 }
 
+/// With a column an event, and a name behind them.
+TextTable TableOf(const ThreadCounts& counts, const char* name) {
+  std::vector<TextTable::Column> columns;
+  for (size_t i = 0; i < counts.events.size(); ++i)
+    columns.push_back({(counts.is_scaled[i] ? "~" : "") + Printable(counts.events[i]), TextTable::Align::kRight,
+                       TextTable::Narrow::kWhole});
+  columns.push_back({name, TextTable::Align::kLeft, TextTable::Narrow::kShortened});
+  return TextTable(columns);
+}
+
+void PrintCoreTypes(const ReportPage& page, const ThreadCounts& counts) {
+  if (counts.core_types.empty()) return;
+  page.Heading("Events on each kind of cores", "0 is the most capable");
+  TextTable table = TableOf(counts, "core type");
+  for (const analysis::CoreTypeCountRow& row : counts.core_types)
+    AddRow(table, counts, row.counts,
+           row.type == model::kAbsent
+               ? "not known"
+               : fmt::format("{} ({})", row.type, Plural(static_cast<int64_t>(row.cpus), "CPU")));
+  page.Table(table);
+}
+
 }  // namespace
 
 void PrintThreadCounts(const ReportPage& page) {
@@ -34,12 +56,7 @@ void PrintThreadCounts(const ReportPage& page) {
   if (counts.events.empty()) return;
   page.Heading("Events of each thread",
                std::ranges::count(counts.is_scaled, true) > 0 ? "~: not counted all the time, and scaled" : "");
-  std::vector<TextTable::Column> columns;
-  for (size_t i = 0; i < counts.events.size(); ++i)
-    columns.push_back({(counts.is_scaled[i] ? "~" : "") + Printable(counts.events[i]), TextTable::Align::kRight,
-                       TextTable::Narrow::kWhole});
-  columns.push_back({"thread", TextTable::Align::kLeft, TextTable::Narrow::kShortened});
-  TextTable table(columns);
+  TextTable table = TableOf(counts, "thread");
   const size_t shown = std::min(counts.threads.size(), page.options.top);
   for (const auto& thread : std::span(counts.threads).first(shown))
     AddRow(table, counts, thread.counts, NameOf(thread));
@@ -47,6 +64,7 @@ void PrintThreadCounts(const ReportPage& page) {
   page.Table(table);
   if (shown < counts.threads.size())
     page.More(Plural(static_cast<int64_t>(counts.threads.size() - shown), "thread") + " more");
+  PrintCoreTypes(page, counts);
 }
 
 }  // namespace attune::cli

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/host_name.h"
 #include "base/version.h"
+#include "counter/core_types.h"
 #include "machine/topology_json.h"
 #include "model/info_keys.h"
 #include "model/schema.h"
@@ -53,6 +54,7 @@ Status HostFactsComponent::Start() {
   add(info::kKernel, fmt::format("{} {} {}", names.sysname, names.release, names.machine));
   add(info::kCpuModel, FieldOf(host, "/proc/cpuinfo", "model name"));
   add(info::kCpusOnline, CpuSet::In(host, "/sys/devices/system/cpu/online").ToString());
+  add(info::kCoreTypes, counter::CoreTypes(host).CpusByType());
   add(info::kCpusAllowed, context_.allowed.ToString());
   add(info::kMemoryBytes, pages > 0 ? std::to_string(pages * sysconf(_SC_PAGESIZE)) : "");
   if (context_.topology)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <span>
@@ -36,18 +37,25 @@ class ThreadCountsComponent : public Component {
   void EverySecond() override { Read(true); }
 
  private:
+  struct Counted {
+    std::vector<EventCount> counts;              ///< at its row before
+    std::map<int, std::vector<double>> on_cpus;  ///< growth that is not in the table yet, by CPU and event
+    bool is_told = false;                        ///< rows of it are in the table
+  };
+
   void Read(bool with_living);
   void Take(const ThreadCounts& thread);
+  void Tell(const ThreadCounts& thread, Counted& counted);
   void Publish();
   void TellNotes();
 
   SessionContext& context_;
   RecordingComponent& recording_;
   HostFactsComponent& facts_;
-  std::unique_ptr<counter::ThreadCounting> counting_;                    ///< nullptr: nothing is to be counted
-  UniqueFd timer_;                                                       ///< as often as threads' ends must be taken
-  bool has_begun_ = true;                                                ///< the program that was started last
-  std::map<std::pair<pid_t, int64_t>, std::vector<EventCount>> before_;  ///< of living threads, by tid and start
+  std::unique_ptr<counter::ThreadCounting> counting_;    ///< nullptr: nothing is to be counted
+  UniqueFd timer_;                                       ///< as often as threads' ends must be taken
+  bool has_begun_ = true;                                ///< the program that was started last
+  std::map<std::pair<pid_t, int64_t>, Counted> living_;  ///< by tid and start
   std::vector<model::ThreadCount> rows_;
 };
 
@@ -59,7 +67,7 @@ Status ThreadCountsComponent::Start() {
   const counter::PerfOpen open = counter::KernelPerfOpen();
   CpuSet online = CpuSet::In(context_.host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();
-  auto by_bpf = BpfThreads::Create(context_.host, open, events, online);
+  auto by_bpf = BpfThreads::Create(context_.host, open, events, online, kTellMigrations);
   if (by_bpf.ok()) {
     counting_ = *std::move(by_bpf);
   } else if (by_bpf.error().code == Errc::kInvalidArgument) {
@@ -101,27 +109,44 @@ void ThreadCountsComponent::Stop() {
   TellNotes();
 }
 
+/// A thread that migrates often has no more rows: what it counted on each CPU is told at its next other row.
 void ThreadCountsComponent::Take(const ThreadCounts& thread) {
-  const std::pair key(thread.tid, thread.start_ns);
-  const auto before = before_.find(key);
-  const bool is_new = before == before_.end();
-  const std::vector<EventCount> growth = is_new ? thread.counts : counter::GrowthOf(thread.counts, before->second);
-  if (!thread.HasEnded()) {
-    before_[key] = thread.counts;
-  } else if (!is_new) {
-    before_.erase(before);
-  }
+  const auto found = living_.try_emplace({thread.tid, thread.start_ns}).first;
+  Counted& counted = found->second;
+  std::vector<double>& on_cpu = counted.on_cpus[thread.ran_on];
+  on_cpu.resize(thread.counts.size());
+  const std::vector<EventCount> growth = counter::GrowthOf(thread.counts, counted.counts);
+  for (size_t i = 0; i < growth.size(); ++i) on_cpu[i] += growth[i].value;
+  counted.counts = thread.counts;
+  if (thread.moment == counter::Moment::kMigrated) return;
+  Tell(thread, counted);
+  counted.on_cpus.clear();
+  if (thread.HasEnded()) living_.erase(found);
+}
+
+void ThreadCountsComponent::Tell(const ThreadCounts& thread, Counted& counted) {
   const model::ElementId element =
       thread.tid == 0 ? facts_.registry().Machine() : facts_.processes().Thread(thread.pid, thread.last_tid);
-  for (size_t i = 0; i < growth.size(); ++i) {
-    // A thread that ended before anything of it was accounted for has a row all the same, of 0.
-    const bool is_only_row = i == 0 && is_new && thread.HasEnded() && thread.tid != 0;
-    if (!growth[i].is_known || (growth[i].value <= 0 && !is_only_row)) continue;
-    rows_.push_back({.t_ns = thread.end_ns,
-                     .element = element,
-                     .event = context_.options.counted[i].name,
-                     .count = std::llround(growth[i].value),
-                     .counted_ppm = std::llround(growth[i].share * 1e6)});
+  for (size_t i = 0; i < thread.counts.size(); ++i) {
+    if (!thread.counts[i].is_known) continue;
+    double grown = 0;
+    int64_t told = 0;  // rounding loses nothing of the thread's sum
+    for (const auto& [cpu, growth] : counted.on_cpus) {
+      grown += growth[i];
+      const int64_t count = std::llround(grown) - told;
+      // A thread that ended before anything of it was accounted for has a row all the same, of 0.
+      const bool is_only_row =
+          i == 0 && cpu == thread.ran_on && !counted.is_told && thread.HasEnded() && thread.tid != 0;
+      if (count <= 0 && !is_only_row) continue;
+      told += std::max<int64_t>(count, 0);
+      rows_.push_back({.t_ns = thread.end_ns,
+                       .element = element,
+                       .event = context_.options.counted[i].name,
+                       .count = std::max<int64_t>(count, 0),
+                       .counted_ppm = std::llround(thread.counts[i].share * 1e6),
+                       .cpu = cpu < 0 ? model::kAbsent : cpu});
+      counted.is_told = true;
+    }
   }
 }
 

@@ -165,6 +165,7 @@ counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
                                .name = std::string(row.name, strnlen(row.name, sizeof row.name)),
                                .moment = MomentOf(row.kind),
                                .cpu = row.cpu,
+                               .ran_on = row.ran_on,
                                .start_ns = static_cast<int64_t>(row.start_ns),
                                .end_ns = static_cast<int64_t>(row.end_ns)};
   counter::AccountedUse use{.cpu_ns = static_cast<int64_t>(row.accounted.cpu_ns),

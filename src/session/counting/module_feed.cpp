@@ -46,7 +46,7 @@ void ModuleFeed::Take(const ThreadCounts& counts, modules::ModuleProcess& proces
   const auto [found, is_new] = threads_.try_emplace(counts.tid);
   Thread& thread = found->second;
   if (is_new || thread.start_ns != counts.start_ns)
-    thread = {.pid = counts.pid, .start_ns = counts.start_ns, .sampled_ns = counts.start_ns, .cpu = counts.cpu};
+    thread = {.pid = counts.pid, .start_ns = counts.start_ns, .sampled_ns = counts.start_ns};
   if (!std::exchange(thread.is_told, true) && hello_.wants_starts) {
     Notice notice = NoticeOf(counts, NoticeKind::kFork);
     notice.t_ns = counts.start_ns;
@@ -68,7 +68,7 @@ void ModuleFeed::Take(const ThreadCounts& counts, modules::ModuleProcess& proces
     case Moment::kMigrated: {
       TellSample(thread, counts, NoticeKind::kMigrationSample, process);
       Notice notice = NoticeOf(counts, NoticeKind::kMigrate);
-      notice.from_cpu = thread.cpu;
+      notice.from_cpu = counts.ran_on;
       process.Notify(notice);
       break;
     }
@@ -81,7 +81,6 @@ void ModuleFeed::Take(const ThreadCounts& counts, modules::ModuleProcess& proces
       thread.ended_ns = MonotonicNs();
       break;
   }
-  if (counts.cpu >= 0) thread.cpu = counts.cpu;
 }
 
 /// The thread's counts since its sample before. The values come back later: a thread that has ended is kept until then.
@@ -90,7 +89,7 @@ void ModuleFeed::TellSample(Thread& thread, const ThreadCounts& counts, NoticeKi
   if (!hello_.wants_samples) return;
   Notice notice = NoticeOf(counts, kind);
   notice.interval_ns = counts.end_ns - thread.sampled_ns;
-  notice.core_type_before = core_types_.Of(kind == NoticeKind::kMigrationSample ? thread.cpu : counts.cpu);
+  notice.core_type_before = core_types_.Of(counts.ran_on);
   const std::vector<EventCount> growth = counter::GrowthOf(counts.counts, thread.counts);
   notice.cpu_ns = std::llround(growth.back().value);
   notice.counters = static_cast<uint32_t>(growth.size() - 1);

@@ -18,8 +18,7 @@ class ModuleFeed {
   struct Thread {
     pid_t pid = 0;
     int64_t start_ns = 0;
-    int64_t sampled_ns = 0;  ///< when its counts were told last
-    int cpu = -1;
+    int64_t sampled_ns = 0;                   ///< when its counts were told last
     int64_t ended_ns = 0;                     ///< 0: it lives
     bool is_told = false;                     ///< its start, to this process of the module
     std::vector<counter::EventCount> counts;  ///< at sampled_ns

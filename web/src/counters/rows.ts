@@ -1,4 +1,4 @@
-// What was counted of threads, as rows of a table: threads or processes, and what is computed of their counts.
+// What was counted of threads, as rows of a table: threads, processes, CPUs or kinds of cores, and what is computed of their counts.
 
 import { FormulaError, parseFormula, type Formula } from './formula';
 
@@ -24,6 +24,23 @@ export interface CountedThread {
   counts: number[];
 }
 
+/** Of all threads. */
+export interface CpuCounts {
+  host: string;
+  /** null: not known, as `core_type`. */
+  cpu: number | null;
+  /** 0 is the most capable. */
+  core_type: number | null;
+  counts: number[];
+}
+
+export interface CoreTypeCounts {
+  core_type: number | null;
+  /** On which was counted. */
+  cpus: number;
+  counts: number[];
+}
+
 /** The document `counters`. */
 export interface Counters {
   /** Length of the time that it is of. */
@@ -34,6 +51,10 @@ export interface Counters {
   threads_in_all: number;
   /** The others together. */
   rest: { threads: number; counts: number[] } | null;
+  /** Empty: an older recording does not have them. */
+  cpus: CpuCounts[];
+  /** Empty: there is one kind. */
+  core_types: CoreTypeCounts[];
 }
 
 declare module '../session/documents' {
@@ -42,7 +63,7 @@ declare module '../session/documents' {
   }
 }
 
-export type CountersBy = 'thread' | 'process';
+export type CountersBy = 'thread' | 'process' | 'cpu' | 'core type';
 
 export interface CounterRow {
   key: string;
@@ -55,8 +76,17 @@ export interface CounterRow {
   tid: number;
   pid: number;
   process: string;
+  host: string;
+  /** NaN: none, or not known, as `coreType` and `cpus`. */
+  cpu: number;
+  coreType: number;
+  cpus: number;
+  /** It stands for what has no row of its own. */
+  isRest: boolean;
   counts: number[];
 }
+
+const NOTHING_KNOWN: Omit<CounterRow, 'key' | 'name' | 'counts'> = { elements: [], threads: NaN, tid: NaN, pid: NaN, process: '', host: '', cpu: NaN, coreType: NaN, cpus: NaN, isRest: false };
 
 /** In formulas: the length of the time that was counted. */
 export const SECONDS = 'seconds';
@@ -80,16 +110,31 @@ export function inOrder(counters: Counters, known: CountedEvent[]): Counters {
     events: places.map((place, i) => counters.events[place] ?? { ...known[i], count: 0, scaled: false }),
     threads: counters.threads.map((thread) => ({ ...thread, counts: ordered(thread.counts) })),
     rest: counters.rest && { ...counters.rest, counts: ordered(counters.rest.counts) },
+    cpus: counters.cpus.map((cpu) => ({ ...cpu, counts: ordered(cpu.counts) })),
+    core_types: counters.core_types.map((type) => ({ ...type, counts: ordered(type.counts) })),
   };
 }
 
-export function rowsOf({ threads, rest }: Counters, by: CountersBy): CounterRow[] {
+export function rowsOf(counters: Counters, by: CountersBy): CounterRow[] {
+  if (by === 'cpu') return counters.cpus.map(rowOfCpu);
+  return by === 'core type' ? counters.core_types.map(rowOfCoreType) : rowsOfThreads(counters, by);
+}
+
+function rowOfCpu({ host, cpu, core_type: type, counts }: CpuCounts): CounterRow {
+  return { ...NOTHING_KNOWN, key: `cpu ${cpu} ${host}`, name: cpu === null ? 'CPU not known' : `CPU ${cpu}`, host, cpu: cpu ?? NaN, coreType: type ?? NaN, isRest: cpu === null, counts };
+}
+
+function rowOfCoreType({ core_type: type, cpus, counts }: CoreTypeCounts): CounterRow {
+  return { ...NOTHING_KNOWN, key: `core type ${type}`, name: type === null ? 'Core type not known' : `Core type ${type}`, coreType: type ?? NaN, cpus, isRest: type === null, counts };
+}
+
+function rowsOfThreads({ threads, rest }: Counters, by: 'thread' | 'process'): CounterRow[] {
   const rows = new Map<string, CounterRow>();
   for (const thread of threads) {
     const row: CounterRow = {
-      key: `thread ${thread.element}`, elements: thread.tid === null ? [] : [thread.element],
+      ...NOTHING_KNOWN, key: `thread ${thread.element}`, elements: thread.tid === null ? [] : [thread.element],
       threads: thread.tid === null ? NaN : 1, name: thread.tid === null ? SHORT_LIVED : thread.thread || 'thread',
-      tid: thread.tid ?? NaN, pid: thread.pid ?? NaN, process: thread.process, counts: thread.counts,
+      tid: thread.tid ?? NaN, pid: thread.pid ?? NaN, process: thread.process, isRest: thread.tid === null, counts: thread.counts,
     };
     // What was too short-lived is of no process that is known.
     if (by === 'process' && thread.pid !== null) [row.key, row.name, row.tid] = [`process ${thread.process_element}`, thread.process || 'process', NaN];
@@ -98,13 +143,13 @@ export function rowsOf({ threads, rest }: Counters, by: CountersBy): CounterRow[
     else rows.set(row.key, by === 'process' && thread.pid !== null ? { ...row, elements: [thread.process_element, ...row.elements] } : row);
   }
   const all = [...rows.values()];
-  if (rest) all.push({ key: 'rest', elements: [], threads: rest.threads, name: `${rest.threads} more threads`, tid: NaN, pid: NaN, process: '', counts: rest.counts });
+  if (rest) all.push({ ...NOTHING_KNOWN, key: 'rest', threads: rest.threads, name: `${rest.threads} more threads`, isRest: true, counts: rest.counts });
   return all;
 }
 
 /** Whether a row has all of these words, which are in small letters. */
-export function hasWords({ name, tid, pid, process }: CounterRow, words: string[]): boolean {
-  const text = [name, process, ...[tid, pid].filter((id) => !Number.isNaN(id))].join(' ').toLowerCase();
+export function hasWords({ name, tid, pid, process, host }: CounterRow, words: string[]): boolean {
+  const text = [name, process, host, ...[tid, pid].filter((id) => !Number.isNaN(id))].join(' ').toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

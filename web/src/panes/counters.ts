@@ -17,7 +17,13 @@ import './counters.css';
 type Shown = 'count' | 'rate' | 'share';
 type When = 'view' | 'all';
 
-const BYS: [CountersBy, string, string][] = [['thread', 'Threads', 'A row for each thread'], ['process', 'Processes', 'A row for each process, with its threads together']];
+const BYS: [CountersBy, string, string][] = [
+  ['thread', 'Threads', 'A row for each thread'],
+  ['process', 'Processes', 'A row for each process, with its threads together'],
+  ['cpu', 'CPUs', 'A row for each CPU, with what all threads counted on it'],
+  ['core type', 'Core types', 'A row for each kind of cores, the most capable first'],
+];
+const NAME_TITLES: Record<CountersBy, string> = { 'thread': 'Thread', 'process': 'Process', 'cpu': 'CPU', 'core type': 'Core type' };
 const SHOWN: [Shown, string, string][] = [['count', 'Counts', 'How often, or how long'], ['rate', 'A second', 'Divided by the length of the time that was counted'], ['share', 'Share', 'Of what all threads had']];
 const WHENS: [When, string, string][] = [['view', 'Time in view', 'Only the time that was chosen on the timeline; while the view follows the newest data, all of it'], ['all', 'All the time', 'The whole session']];
 const HOW_TO_COUNT = 'attune run --count task-clock,page-faults -- PROGRAM';
@@ -50,6 +56,10 @@ function amountText(event: CountedEvent, count: number): string {
 /** "1.97 CPUs", "2.1k /s" */
 function rateText(event: CountedEvent, rate: number): string {
   return isTime(event) ? formatValue(rate, { unit: 'CPUs', factor: 1, prefixes: 'none' }) : formatValue(rate, { unit: '/s', factor: 1, prefixes: 'decimal' });
+}
+
+function hasRowsBy(counters: Counters, by: CountersBy): boolean {
+  return (by !== 'cpu' || counters.cpus.length > 0) && (by !== 'core type' || counters.core_types.length > 0);
 }
 
 function rateOf(event: CountedEvent, count: number, timeNs: number): number {
@@ -112,7 +122,7 @@ class CountersPane implements Pane {
   private timer = 0;
 
   constructor(private readonly host: PaneHost) {
-    this.table = new Table<CounterRow>('No thread has all of these words.', (row) => this.select(row.key === this.selected ? '' : row.key));
+    this.table = new Table<CounterRow>('No row has all of these words.', (row) => this.select(row.key === this.selected ? '' : row.key));
     this.table.root.setAttribute('aria-label', 'Counters');
     this.virtuals = new Table<VirtualRow>('No module has given a value yet.', ({ counter }) => this.openCharts(counter));
     this.virtuals.root.setAttribute('aria-label', 'Virtual counters');
@@ -181,23 +191,44 @@ class CountersPane implements Pane {
 
   private showAll(): void {
     const { counters } = this;
-    this.bys.show(this.by);
+    this.showBys();
     this.shownAs.show(this.shown);
     const { exported } = this.host.model;
     this.whens.buttons[0].disabled = exported;
     if (exported) this.whens.buttons[0].title = 'An exported page has the counts of all the time; attune view shows those of any part';
     this.whens.show(exported ? 'all' : this.when);
     if (!counters) return;
-    this.rows = rowsOf(counters, this.by);
+    this.rows = rowsOf(counters, this.rowsBy);
     const { events } = counters;
     const threads = `${formatCount(counters.threads_in_all)} ${counters.threads_in_all === 1 ? 'thread' : 'threads'}`;
-    const some = counters.rest ? ` · the ${counters.threads.length} with most ${events[0].event} have rows` : '';
+    const some = counters.rest && this.isOfThreads ? ` · the ${counters.threads.length} with most ${events[0].event} have rows` : '';
     this.summary.textContent = events.length === 0 ? '' : `${threads}, ${formatDuration(counters.time_ns)}${this.range ? ' in view' : ''}${some}`;
     this.showCards(events, counters.time_ns);
     this.showColumns(events);
     this.formulas.showPreview();
     this.showVirtuals();
     this.showRows();
+  }
+
+  /** What the recording does not tell apart is no choice; a part of the time without counts changes nothing. */
+  private showBys(): void {
+    const { counters } = this;
+    if (counters && counters.events.length > 0) BYS.forEach(([by], i) => (this.bys.buttons[i].hidden = !hasRowsBy(counters, by)));
+    this.bys.show(this.rowsBy);
+  }
+
+  private get rowsBy(): CountersBy {
+    const { counters, by } = this;
+    return counters && counters.events.length > 0 && !hasRowsBy(counters, by) ? 'thread' : by;
+  }
+
+  private get isOfThreads(): boolean {
+    return this.rowsBy === 'thread' || this.rowsBy === 'process';
+  }
+
+  /** Recordings that were merged have several. */
+  private get hasHosts(): boolean {
+    return new Set(this.counters?.cpus.map(({ host }) => host)).size > 1;
   }
 
   private showCards(events: CountedEvent[], timeNs: number): void {
@@ -215,7 +246,7 @@ class CountersPane implements Pane {
   }
 
   private showColumns(events: CountedEvent[]): void {
-    const key = JSON.stringify([events.map(({ event, unit }) => [event, unit]), this.by, this.shown, this.formulas.formulas]);
+    const key = JSON.stringify([events.map(({ event, unit }) => [event, unit]), this.rowsBy, this.hasHosts, this.shown, this.formulas.formulas]);
     // Without events there is no table.
     if (key === this.columnsKey || events.length === 0) return;
     const isFirst = this.columnsKey === '';
@@ -228,16 +259,21 @@ class CountersPane implements Pane {
 
   private nameColumns(): Column<CounterRow>[] {
     const id = (title: string, hint: string, of: (row: CounterRow) => number): Column<CounterRow> => figure(title, hint, '72px', of);
+    const by = this.rowsBy;
+    const rank = { 'thread': (row: CounterRow) => row.name, 'process': (row: CounterRow) => row.name, 'cpu': (row: CounterRow) => row.cpu, 'core type': (row: CounterRow) => row.coreType }[by];
     const name: Column<CounterRow> = {
-      title: this.by === 'thread' ? 'Thread' : 'Process', numeric: false, width: 'minmax(130px, 1.2fr)', rank: (row) => row.name,
+      title: NAME_TITLES[by], numeric: false, width: 'minmax(130px, 1.2fr)', rank,
       show: (row, cell) => {
         cell.parentElement?.classList.toggle('current', row.key === this.selected);
-        cell.classList.toggle('ended', row.elements.length === 0 || Number.isNaN(row.threads));
+        cell.classList.toggle('ended', row.isRest);
         cell.title = row.name;
-        return this.by === 'process' ? shortCommand(row.name) : row.name;
+        return by === 'process' ? shortCommand(row.name) : row.name;
       },
     };
-    if (this.by === 'process') return [name, id('PID', 'Of the process', (row) => row.pid), id('Threads', 'That were counted', (row) => row.threads)];
+    const coreType = id('Core type', 'Kind of its core: 0 is the most capable', (row) => row.coreType);
+    if (by === 'cpu') return [name, ...(this.hasHosts ? [words<CounterRow>('Host', 'minmax(104px, 1fr)', (row) => row.host)] : []), ...(this.counters!.core_types.length > 0 ? [coreType] : [])];
+    if (by === 'core type') return [name, id('CPUs', 'On which was counted', (row) => row.cpus)];
+    if (by === 'process') return [name, id('PID', 'Of the process', (row) => row.pid), id('Threads', 'That were counted', (row) => row.threads)];
     return [name, id('TID', 'Of the thread', (row) => row.tid), { ...longWords<CounterRow>('Process', 'minmax(104px, 1fr)', (row) => row.process), show: (row, cell) => (cell.title = row.process, shortCommand(row.process)) }, id('PID', 'Of the process', (row) => row.pid)];
   }
 

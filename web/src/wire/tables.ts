@@ -123,8 +123,8 @@ export const Collectives = { t_ns: 0, thread: 1, rank: 2, function: 3, communica
 export const StateTimes = { t_ns: 0, element: 1, state: 2, waker: 3, ns: 4, count: 5, alone_ns: 6, idle_cpus_ns: 7 } as const;
 export const enum StateTimesState { Running = 1, QueuedProgram = 2, QueuedOthers = 3, QueuedWake = 4, Futex = 5, Sleep = 6, Poll = 7, Pipe = 8, Socket = 9, Device = 10, File = 11, Event = 12, Child = 13, Signal = 14, Memory = 15, Stopped = 16, Call = 17, Program = 18, Others = 19, Idle = 20, NoThread = 21 }
 
-/** events of a thread since its row of the event before (--count) */
-export const ThreadCounts = { t_ns: 0, element: 1, count: 2, counted_ppm: 3, event: 0 } as const;
+/** events of a thread on a CPU since its rows of the event before (--count) */
+export const ThreadCounts = { t_ns: 0, element: 1, count: 2, counted_ppm: 3, cpu: 4, event: 0 } as const;
 
 /** where a thread was when an event had occurred some more times (--event-samples, profile.md) */
 export const EventSamples = { t_ns: 0, thread: 1, cpu: 2, site: 3, stack: 4, count: 5, event: 0 } as const;
