@@ -84,6 +84,10 @@ print(json.dumps({"on": used, "whole": [time.process_time_ns(), resource.getrusa
 """
 
 
+# As if the CPU were of a less capable kind.
+ON_A_SMALL_CPU = 'echo 512 > small; mount --bind small "/sys/devices/system/cpu/cpu$1/cpu_capacity" || exit 99; shift; exec "$@"'
+
+
 # Computes for 0.4 s; then a thread that is not the first becomes another program, which tells the process's CPU time.
 EXEC_OF_THREAD = """
 import os, threading, time
@@ -541,6 +545,25 @@ class Counters(E2E):
         rows = self.query("c.attune", "select count(*) as rows from thread_counts")[0]["rows"]
         looks = 2 + report["duration_ns"] / 1e9
         self.assertLess(rows, looks * len(counts["threads"]) * len(on) * len(counts["events"]), "a thread that migrates often has no more rows")
+
+    def test_counts_of_threads_by_core_type(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2 or not os.path.exists(f"/sys/devices/system/cpu/cpu{cpus[0]}/cpu_capacity"):
+            self.skipTest("one CPU, or the kernel says nothing of capacities")
+        namespace = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
+        result = self.run_program(*namespace, "sh", "-c", ON_A_SMALL_CPU, "sh", str(cpus[0]),
+                                  ATTUNE, "run", "-q", "--count", "task-clock,page-faults", "-o", "c.attune", "--", sys.executable, "-c", ON_TWO_CPUS)
+        if result.returncode == 99:
+            self.skipTest("nothing can be mounted")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(self.attune("report", "c.attune", "--json").stdout)
+        others = report["info"]["core_types"].split()[0]
+        self.assertEqual(report["info"]["core_types"], f"{others} {cpus[0]}")
+        counts = report["thread_counts"]
+        small, = (row["counts"] for row in counts["cpus"] if row["cpu"] == cpus[0])
+        self.assertEqual({row["core_type"]: (row["cpus"] > 0, row["counts"]) for row in counts["core_types"] if row["core_type"] is not None}[1], (True, small))
+        self.assertEqual([sum(row["counts"][event] for row in counts["core_types"]) for event in (0, 1)], [row["count"] for row in counts["events"]])
+        self.assertRegex(self.attune("report", "c.attune", "thread-counts").stdout.decode(), r"task-clock +page-faults +core type\n[^\n]+ 0 \(\d+ CPUs?\)\n[^\n]+ 1 \(1 CPU\)")
 
     def test_events_that_the_machine_has_not_are_left_out(self):
         # No machine has both units.

@@ -1,7 +1,7 @@
 // node counters_test.mjs ATTUNE MANY_THREADS: events that were counted of each thread, as the report has them: sorted, filtered, by
 // process and by CPU, of a part of the time, with formulas, saved; and the virtual counters of a module.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,7 @@ async function open(url, options = {}) {
 
 const ROWS = '.threads-pane .counters-main .table-rows .table-row:not([hidden])';
 const rowsOf = (page) => page.locator(ROWS).evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+const AS_IF_CPU_0_WERE_SMALL = 'echo 512 > "$1"; mount --bind "$1" /sys/devices/system/cpu/cpu0/cpu_capacity || exit 99; shift; exec "$@"';
 /** Of what it is called an arrow is a part, once the table is sorted by it. */
 const heading = (page, title) => page.locator('.threads-pane .counters-main .table-row.head button').getByText(title, { exact: true });
 const segment = (page, name) => page.locator('.threads-pane .segments').getByRole('button', { name, exact: true });
@@ -108,6 +109,20 @@ async function table(url, file) {
   const { time_ns: timeNs } = await held(page);
   check(Math.abs(sumOf(rates, (row) => row[5]) - (report.events[1].count * 1e9) / timeNs) < 1e-6 * report.events[1].count, `rates are of ${timeNs / 1e9} s`);
   await segment(page, 'Counts').click();
+  await page.context().close();
+}
+
+async function coreTypes(url, file) {
+  const report = reportOf(file);
+  const page = await open(url);
+  await segment(page, 'Core types').click();
+  const [heads, ...lines] = (await saved(page)).lines;
+  check(heads.slice(0, 2).join() === 'Core type,CPUs' && lines.length === report.core_types.length, `kinds of cores have rows: ${lines.map((row) => row[0]).join(', ')}`);
+  const theirs = report.core_types.map(({ core_type: type, cpus, counts }) => [type ?? '', cpus, ...counts].join()).sort();
+  check(theirs.some((row) => row.startsWith('1,1,')) && lines.map((row) => row.join()).sort().join('\n') === theirs.join('\n'), 'they are those of the report');
+  await segment(page, 'CPUs').click();
+  const cpus = (await saved(page)).lines;
+  check(cpus[0].slice(0, 2).join() === 'CPU,Core type' && cpus.slice(1).some((row) => row[0] === '0' && row[1] === '1'), 'each CPU has its kind');
   await page.context().close();
 }
 
@@ -245,11 +260,16 @@ async function view(file, ...tests) {
 }
 
 try {
-  const [counted, plain, modules] = ['counted', 'plain', 'modules'].map((name) => path.join(folder, `${name}.attune`));
+  const [counted, plain, modules, hybrid] = ['counted', 'plain', 'modules', 'hybrid'].map((name) => path.join(folder, `${name}.attune`));
   recordWhole(attune, counted, () => execFileSync(attune, ['run', '-q', '--count', 'task-clock,page-faults', '-o', counted, '--', program, '4']));
   await view(counted, table, formulas, ranges, looks);
   recordWhole(attune, plain, () => execFileSync(attune, ['run', '-q', '-o', plain, '--', program, '1']));
   await view(plain, nothing);
+  const asIfHybrid = (...command) => spawnSync('unshare', ['-m', 'sh', '-c', AS_IF_CPU_0_WERE_SMALL, 'sh', path.join(folder, 'small'), ...command], { stdio: 'ignore' }).status === 0;
+  if (asIfHybrid('true')) {
+    recordWhole(attune, hybrid, () => asIfHybrid(attune, 'run', '-q', '--count', 'task-clock,page-faults', '-o', hybrid, '--', program, '2'));
+    await view(hybrid, coreTypes);
+  }
   const module = path.join(folder, 'faults.so');
   execFileSync(process.env.CC || 'cc', ['-O2', '-shared', '-fPIC', '-fvisibility=hidden', '-I', path.join(source, 'include'), path.join(source, 'examples/module/faults.c'), '-o', module]);
   recordWhole(attune, modules, () => execFileSync(attune, ['run', '-q', '--count', 'task-clock,page-faults', '--module', module, '-o', modules, '--', program, '3']));

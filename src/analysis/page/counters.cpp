@@ -37,13 +37,13 @@ Result<std::string> Counters(const PageRequest& request) {
         {"element", row.element}, {"process_element", row.process}, {"pid", Known(row.pid)}, {"tid", Known(row.tid)},
         {"thread", row.name},     {"process", row.process_name},    {"counts", row.counts}};
   };
-  return JsonText({{"time_ns", LengthOf(request)},
-                   {"events", CountedEventsJson(counts)},
-                   {"threads", JsonRows(counts.threads, thread)},
-                   {"threads_in_all", all},
-                   {"rest", std::move(rest)},
-                   {"cpus", CpuCountsJson(counts)},
-                   {"core_types", CoreTypeCountsJson(counts)}});
+  Json json{{"time_ns", LengthOf(request)},
+            {"events", CountedEventsJson(counts)},
+            {"threads", JsonRows(counts.threads, thread)},
+            {"threads_in_all", all},
+            {"rest", std::move(rest)}};
+  AddCpuCounts(counts, json);
+  return JsonText(json);
 }
 
 }  // namespace

@@ -155,14 +155,11 @@ Json CountedEventsJson(const ThreadCounts& counts) {
   return events;
 }
 
-Json CpuCountsJson(const ThreadCounts& counts) {
-  return JsonRows(counts.cpus, [](const CpuCountRow& row) -> Json {
+void AddCpuCounts(const ThreadCounts& counts, Json& json) {
+  json["cpus"] = JsonRows(counts.cpus, [](const CpuCountRow& row) -> Json {
     return {{"host", row.host}, {"cpu", Known(row.cpu)}, {"core_type", Known(row.type)}, {"counts", row.counts}};
   });
-}
-
-Json CoreTypeCountsJson(const ThreadCounts& counts) {
-  return JsonRows(counts.core_types, [](const CoreTypeCountRow& row) -> Json {
+  json["core_types"] = JsonRows(counts.core_types, [](const CoreTypeCountRow& row) -> Json {
     return {{"core_type", Known(row.type)}, {"cpus", row.cpus}, {"counts", row.counts}};
   });
 }
@@ -172,10 +169,9 @@ Json ThreadCountsJson(const ThreadCounts& counts) {
   const auto thread = [](const ThreadCountRow& row) -> Json {
     return {{"pid", Known(row.pid)}, {"tid", Known(row.tid)}, {"thread", row.name}, {"counts", row.counts}};
   };
-  return {{"events", CountedEventsJson(counts)},
-          {"threads", JsonRows(counts.threads, thread)},
-          {"cpus", CpuCountsJson(counts)},
-          {"core_types", CoreTypeCountsJson(counts)}};
+  Json json{{"events", CountedEventsJson(counts)}, {"threads", JsonRows(counts.threads, thread)}};
+  AddCpuCounts(counts, json);
+  return json;
 }
 
 }  // namespace attune::analysis

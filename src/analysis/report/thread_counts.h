@@ -52,10 +52,9 @@ Result<ThreadCounts> SumThreadCounts(model::Source& source, const std::optional<
 
 /// `event`, `unit`, `count` (of all threads) and `scaled` of each event.
 Json CountedEventsJson(const ThreadCounts& counts);
-/// `host`, `cpu`, `core_type` (null: not known) and `counts`.
-Json CpuCountsJson(const ThreadCounts& counts);
-/// `core_type`, `cpus` and `counts`.
-Json CoreTypeCountsJson(const ThreadCounts& counts);
+/// `cpus` (`host`, `cpu`, `core_type`, null where it is not known, and `counts`) and `core_types` (`core_type`, `cpus`
+/// and `counts`).
+void AddCpuCounts(const ThreadCounts& counts, Json& json);
 Json ThreadCountsJson(const ThreadCounts& counts);
 
 }  // namespace attune::analysis
