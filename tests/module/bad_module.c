@@ -131,6 +131,13 @@ static void bad_close(void* state) {
   free(state);
 }
 
+/* Of migrations alone, it is told of nothing else that happens. */
+#ifdef MIGRATIONS_ALONE
+#define OTHER(callback) (0 ? (callback) : NULL)
+#else
+#define OTHER(callback) callback
+#endif
+
 static const struct attune_module module = {.size = sizeof module,
                                             .abi = ATTUNE_MODULE_ABI,
                                             .name = BAD_MODULE_NAME,
@@ -140,13 +147,13 @@ static const struct attune_module module = {.size = sizeof module,
                                             .enable = bad_enable,
                                             .configure = bad_configure,
                                             .read_configuration = bad_read,
-                                            .on_fork = on_fork,
-                                            .on_exec = on_exec,
-                                            .on_exit = on_end,
-                                            .on_free = on_free,
+                                            .on_fork = OTHER(on_fork),
+                                            .on_exec = OTHER(on_exec),
+                                            .on_exit = OTHER(on_end),
+                                            .on_free = OTHER(on_free),
                                             .on_migrate = on_migrate,
-                                            .on_switch_in = on_switch,
-                                            .on_switch_out = on_switch,
+                                            .on_switch_in = OTHER(on_switch),
+                                            .on_switch_out = OTHER(on_switch),
                                             .on_sample = bad_sample,
                                             .on_tick = on_tick,
                                             .metric = metric,

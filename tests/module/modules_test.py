@@ -29,6 +29,19 @@ threads = [threading.Thread(target=work) for _ in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 """
+# Each thread leaves the CPU that it began on.
+LEAVES = """
+import os, threading
+cpus = os.sched_getaffinity(0)
+def leave():
+    with open(f"/proc/self/task/{threading.get_native_id()}/stat") as file:
+        here = int(file.read().rsplit(")", 1)[1].split()[36])
+    os.sched_setaffinity(0, cpus - {here})
+for _ in range(30):
+    thread = threading.Thread(target=leave)
+    thread.start()
+    thread.join()
+"""
 
 
 def module(name, argument=""):
@@ -146,6 +159,13 @@ class Modules(E2E):
                                (("-t", "--module", module("bad_module", "fail-open")), b"there is none of it here")):
             result = self.attune("counters", *arguments, "--", "true")
             self.assertEqual((result.returncode in (1, 2, 3), why in result.stderr), (True, True), result.stderr)
+
+    def test_a_module_is_told_the_cpu_that_a_thread_left(self):
+        if len(os.sched_getaffinity(0)) < 2 or not self.sees_each_thread():
+            self.skipTest("one CPU, or eBPF is not permitted")
+        self.recorded("--module", module("migrations_alone"), program=(sys.executable, "-c", LEAVES))
+        left = self.series("migrations_alone")["migrations", "machine"]["most"] // 10**6
+        self.assertGreaterEqual(left, 30, "migrations from a CPU to another one")
 
     def test_metrics_of_a_group_are_series(self):
         self.recorded("--module", "group=scheduler")
