@@ -58,8 +58,10 @@ function rateText(event: CountedEvent, rate: number): string {
   return isTime(event) ? formatValue(rate, { unit: 'CPUs', factor: 1, prefixes: 'none' }) : formatValue(rate, { unit: '/s', factor: 1, prefixes: 'decimal' });
 }
 
-function hasRowsBy(counters: Counters, by: CountersBy): boolean {
-  return (by !== 'cpu' || counters.cpus.length > 0) && (by !== 'core type' || counters.core_types.length > 0);
+/** @param counters null: not known yet */
+function hasRowsBy(counters: Counters | null, by: CountersBy): boolean {
+  if (by === 'cpu') return counters !== null && counters.cpus.length > 0;
+  return by !== 'core type' || (counters !== null && counters.core_types.length > 0);
 }
 
 function rateOf(event: CountedEvent, count: number, timeNs: number): number {
@@ -133,7 +135,7 @@ class CountersPane implements Pane {
       el('div', { className: 'counters-main' }, this.table.root, this.status), this.aside);
     this.bar = el('div', { className: 'waits-bar' }, this.bys.root, this.shownAs.root, this.whens.root, this.summary, el('span', { className: 'grow' }), this.search.root);
     this.root = el('div', { className: 'counters threads-pane' }, this.bar, this.cards, this.formulas.root, this.none, this.body);
-    this.bys.show(this.by);
+    this.showBys();
     this.shownAs.show(this.shown);
     this.whens.show(this.when);
     this.showNone('Being computed …');
@@ -213,13 +215,13 @@ class CountersPane implements Pane {
   /** What the recording does not tell apart is no choice; a part of the time without counts changes nothing. */
   private showBys(): void {
     const { counters } = this;
-    if (counters && counters.events.length > 0) BYS.forEach(([by], i) => (this.bys.buttons[i].hidden = !hasRowsBy(counters, by)));
+    if (counters?.events.length !== 0) BYS.forEach(([by], i) => (this.bys.buttons[i].hidden = !hasRowsBy(counters, by)));
     this.bys.show(this.rowsBy);
   }
 
   private get rowsBy(): CountersBy {
     const { counters, by } = this;
-    return counters && counters.events.length > 0 && !hasRowsBy(counters, by) ? 'thread' : by;
+    return counters?.events.length !== 0 && !hasRowsBy(counters, by) ? 'thread' : by;
   }
 
   private get isOfThreads(): boolean {
