@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/clock.h"
 #include "base/timer.h"
@@ -66,10 +67,27 @@ class ThreadRows {
   bool HasToldAll() const { return !is_told_ || std::max(ticks_, samples_) >= options_.most_rows; }
 
   /// Takes in what ends a little later, and then what lives on.
-  Result<ThreadRun> End() {
+  Result<ThreadRun> End() { return End(MonotonicNs(), Visit()); }
+
+  /// Threads that live have what they counted up to now; of others, what the kernel tells a little later.
+  Result<ThreadRun> EndNow() {
     const int64_t end_ns = MonotonicNs();
     is_look_ = false;
-    ATTUNE_CHECK_OK(counter::EndWhenAllHaveEnded(*counting_, Visit()));
+    std::set<std::pair<pid_t, int64_t>> told;
+    ATTUNE_CHECK_OK(counting_->Read(true, [&](const ThreadCounts& thread) {
+      if (thread.moment == Moment::kLives) told.insert({thread.tid, thread.start_ns});
+      Take(thread);
+    }));
+    return End(end_ns, [&](const ThreadCounts& thread) {
+      if (thread.tid == 0 || (thread.end_ns <= end_ns && !told.contains({thread.tid, thread.start_ns}))) Take(thread);
+    });
+  }
+  void Note(counter::EventNote note) { run_.notes.push_back(std::move(note)); }
+
+ private:
+  Result<ThreadRun> End(int64_t end_ns, const counter::ThreadCounting::Visit& visit) {
+    is_look_ = false;
+    ATTUNE_CHECK_OK(counter::EndWhenAllHaveEnded(*counting_, visit));
     TellInOrder();
     run_.seconds = Seconds(end_ns);
     const auto of_modules = options_.modules != nullptr ? options_.modules->Notes() : std::vector<counter::EventNote>();
@@ -77,9 +95,7 @@ class ThreadRows {
       run_.notes.insert(run_.notes.end(), notes.begin(), notes.end());
     return std::move(run_);
   }
-  void Note(counter::EventNote note) { run_.notes.push_back(std::move(note)); }
 
- private:
   counter::ThreadCounting::Visit Visit() {
     return [this](const ThreadCounts& thread) { Take(thread); };
   }
@@ -225,7 +241,7 @@ Result<ThreadRun> CountThreadsOfProcess(pid_t pid, const ThreadOptions& options)
   }
   ATTUNE_TRY(const int signal, session::WaitForEnd(watches));
   static_cast<void>(signal);
-  return rows->End();
+  return rows->EndNow();
 }
 
 }  // namespace attune::cli

@@ -21,7 +21,7 @@ Result<std::unique_ptr<RowModules>> RowModules::Start(const std::vector<PluginCh
     modules::ModuleOptions options{.choice = choice, .open = {}};
     options.open.core_capacity = rows->core_types_.Capacities();
     auto process = modules::ModuleProcess::Start(options);
-    if (!process.ok()) return process.error().WithContext("--module " + choice.name);
+    if (!process.ok()) return process.error().WithContext("--module");
     Active& active = rows->modules_.emplace_back(*std::move(process), rows->core_types_);
     for (size_t i = 0; i < active.hello.virtuals.size(); ++i) {
       if (!active.hello.virtuals[i].is_of_machine) active.virtuals.push_back(i);
