@@ -22,7 +22,7 @@ class CoreTypes {
   int Of(int cpu) const;
   /// Parts of 1024, by kind; at least one.
   const std::vector<uint32_t>& Capacities() const { return capacities_; }
-  /// By kind: "0-3 4-7"; "": all are of one kind.
+  /// CPUs of each kind, the most capable first: "0-3 4-7"; "": all are of one kind.
   std::string CpusByType() const;
 
  private:

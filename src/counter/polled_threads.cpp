@@ -41,7 +41,7 @@ int64_t CpuNs(const HostRoot& host, pid_t pid, pid_t tid) {
   return cpu_ns;
 }
 
-/// That it runs on, or ran on last. -1: it has ended
+/// CPU that the thread runs on, or ran on last. -1: it has ended
 int CpuOf(const HostRoot& host, pid_t pid, pid_t tid) {
   constexpr size_t kProcessor = 36;  // of the fields behind the name (proc_pid_stat(5))
   const std::string text = host.ReadFile(fmt::format("/proc/{}/task/{}/stat", pid, tid)).value_or("");

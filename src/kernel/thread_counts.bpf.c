@@ -307,7 +307,7 @@ int count_now(void* context) {
   return 0;
 }
 
-// In a row that comes in the middle of a reading the counts of this CPU's counters are those of the last one.
+// Counts of a row that comes in the middle of a reading are those of the reading before.
 static __always_inline void sample(u32 kind) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);

@@ -84,7 +84,7 @@ print(json.dumps({"on": used, "whole": [time.process_time_ns(), resource.getrusa
 """
 
 
-# As if the CPU were of a less capable kind.
+# A mount over the CPU's capacity makes it one of a less capable kind.
 ON_A_SMALL_CPU = 'echo 512 > small; mount --bind small "/sys/devices/system/cpu/cpu$1/cpu_capacity" || exit 99; shift; exec "$@"'
 
 

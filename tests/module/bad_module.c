@@ -131,7 +131,7 @@ static void bad_close(void* state) {
   free(state);
 }
 
-/* With MIGRATIONS_ALONE it is told of nothing else that happens. */
+/* A build with MIGRATIONS_ALONE is told of nothing else that happens. */
 #ifdef MIGRATIONS_ALONE
 #define OTHER(callback) (0 ? (callback) : NULL)
 #else

@@ -369,9 +369,12 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
     ATTUNE_TRY(what.buffer_bytes, ParseBuffer(options.buffer));
   }
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
-  ATTUNE_TRY(const std::vector<PluginChoice> chosen, modules::FindModules(options.modules, "--module"));
-  ATTUNE_TRY(const auto modules, RowModules::Start(chosen, host, counter::FindPmus(host, what.online), what.events));
-  if (!chosen.empty()) what.modules = modules.get();
+  std::unique_ptr<RowModules> modules;
+  if (!options.modules.empty()) {
+    ATTUNE_TRY(const std::vector<PluginChoice> chosen, modules::FindModules(options.modules, "--module"));
+    ATTUNE_TRY(modules, RowModules::Start(chosen, host, counter::FindPmus(host, what.online), what.events));
+    what.modules = modules.get();
+  }
   ATTUNE_TRY(const Output output, Output::Open(options));
   const std::vector<counter::NamedEvent> columns = ThreadColumns(what);
   const RowFormat format = FormatOf(options);

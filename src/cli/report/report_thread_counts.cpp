@@ -27,7 +27,7 @@ std::string NameOf(const analysis::ThreadCountRow& thread) {
   return thread.name.empty() ? std::to_string(thread.tid) : fmt::format("{} ({})", thread.tid, Printable(thread.name));
 }
 
-/// With a column an event, and a name behind them.
+/// A column for each event, then one of names.
 TextTable TableOf(const ThreadCounts& counts, const char* name) {
   std::vector<TextTable::Column> columns;
   for (size_t i = 0; i < counts.events.size(); ++i)

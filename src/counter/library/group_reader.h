@@ -60,7 +60,7 @@ class GroupReader {
     std::string unit;               ///< that counts it; groups are of one unit and one place
     std::vector<Counter> counters;  ///< the first leads it
     bool can_read_pages = true;
-    // For the kernel's events, if the thread's switches are known:
+    // The kernel's events, if the thread's switches are known:
     int64_t read_ns = 0;    ///< when perf's counts were read, by RawNs()
     int64_t switches = 0;   ///< of the thread up to then
     int64_t on_cpu_ns = 0;  ///< since then

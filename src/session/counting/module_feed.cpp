@@ -62,7 +62,6 @@ void ModuleFeed::Take(const ThreadCounts& counts, modules::ModuleProcess& proces
       tell(NoticeKind::kSwitchOut);
       break;
     case Moment::kSelf:
-      // Others may want rows of it.
       if (hello_.wants_self_samples) TellSample(thread, counts, NoticeKind::kSelfSample, process);
       break;
     case Moment::kMigrated: {

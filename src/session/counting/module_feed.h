@@ -27,7 +27,7 @@ class ModuleFeed {
   ModuleFeed(const counter::CoreTypes& core_types, const modules::ModuleHello& hello)
       : core_types_(core_types), hello_(hello) {}
 
-  /// Whether it needs anything of threads.
+  /// True where the module needs rows of threads.
   static bool IsOfThreads(const modules::ModuleHello& hello);
   /// Events of each thread that it needs: its counters, then CPU time.
   static std::vector<std::string> EventsOf(const modules::ModuleHello& hello);

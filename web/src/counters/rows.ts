@@ -1,4 +1,4 @@
-// What was counted of threads, as rows of a table: threads, processes, CPUs or kinds of cores, and what is computed of their counts.
+// Rows of the pane Counters: counts by thread, process, CPU or core type, and formulas over them.
 
 import { FormulaError, parseFormula, type Formula } from './formula';
 
@@ -6,7 +6,7 @@ export interface CountedEvent {
   event: string;
   /** "ns": a time; else '': how often. */
   unit: string;
-  /** Of all threads. */
+  /** Counts of all threads on one CPU. */
   count: number;
   /** It shared a counter with others: its counts are estimates. */
   scaled: boolean;
@@ -36,7 +36,7 @@ export interface CpuCounts {
 
 export interface CoreTypeCounts {
   core_type: number | null;
-  /** On which was counted. */
+  /** CPUs that have counts. */
   cpus: number;
   counts: number[];
 }

@@ -212,7 +212,7 @@ class CountersPane implements Pane {
     this.showRows();
   }
 
-  /** What the recording does not tell apart is no choice; a part of the time without counts changes nothing. */
+  /** Rows that the recording lacks are no choice. A part of the time without counts changes nothing. */
   private showBys(): void {
     const { counters } = this;
     if (counters?.events.length !== 0) BYS.forEach(([by], i) => (this.bys.buttons[i].hidden = !hasRowsBy(counters, by)));
