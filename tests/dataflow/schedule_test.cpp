@@ -134,6 +134,7 @@ TEST(Schedule, TimesAreSampledAndScaled) {
   EXPECT_GT(mul2.dispatch_ns, 0);
   EXPECT_DOUBLE_EQ(mul2.bytes_in, 4.0 * 101'000);
   EXPECT_DOUBLE_EQ(mul2.bytes_out, 4.0 * 101'000);
+  EXPECT_DOUBLE_EQ(report.Find("init")->bytes_out, 4.0 * 1000);  // by Out
   int64_t in_histogram = 0;
   for (const int64_t count : mul2.histogram) in_histogram += count;
   EXPECT_EQ(in_histogram, mul2.timed);

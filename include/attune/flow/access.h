@@ -211,6 +211,7 @@ class Out {
       notifier_.Stored(first + done, first + done + length);
       done += length;
     }
+    stored_ += count;
   }
 
   Out(detail::RangeContext& context, detail::FieldAge* age) : age_(age), notifier_(context, age) {}
@@ -222,6 +223,7 @@ class Out {
   friend class SliceWriter;
 
   void PutAt(const T& value, const int64_t* at) {
+    ++stored_;
     if (age_->rank == 1) {
       const detail::Piece piece = detail::LocateForStore(age_, at[0]);
       if (detail::ClaimRange(piece.written, piece.position, 1) >= 0) detail::ThrowStoredTwice(*age_, at);
@@ -245,6 +247,7 @@ class Out {
 
   detail::FieldAge* age_;
   detail::Notifier notifier_;
+  int64_t stored_ = 0;  ///< elements
   std::array<int64_t, detail::kMaxRank> fixed_ = {};
   std::array<size_t, Rank> dim_ = {};
 };

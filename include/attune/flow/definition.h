@@ -509,7 +509,7 @@ class Definition {
       if constexpr (S::kElement) {
         if (writer.assigned()) stored = stored && StoreElement<Which>(context, index, writer.value());
       } else {
-        SliceWriter<S>::Flush(&writer);
+        SliceWriter<S>::Flush(&writer, context);
       }
     };
     (commit(std::integral_constant<size_t, K>{}, *std::get<K>(writers)), ...);

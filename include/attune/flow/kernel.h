@@ -41,8 +41,9 @@ struct RangeContext {
   KernelAge* instances = nullptr;
   int64_t begin = 0;
   int64_t end = 0;
-  int64_t executed = 0;    ///< set by the range function: instances whose result counts
-  bool alternate = false;  ///< run the alternate of a deadline
+  int64_t executed = 0;      ///< set by the range function: instances whose result counts
+  int64_t stored_bytes = 0;  ///< set by the range function: bytes stored by Out
+  bool alternate = false;    ///< run the alternate of a deadline
   bool timed = false;
   std::atomic<int64_t>* progress = nullptr;  ///< with a time limit: gets the number of each instance before it runs
   uint64_t body_begin = 0;                   ///< ticks, where timed
@@ -357,7 +358,10 @@ class SliceWriter {
       }
     }
   }
-  static void Flush(OutType* out) { out->notifier_.Flush(); }
+  static void Flush(OutType* out, detail::RangeContext& context) {
+    out->notifier_.Flush();
+    context.stored_bytes += out->stored_ * static_cast<int64_t>(sizeof(typename S::Value));
+  }
 };
 
 }  // namespace attune::flow

@@ -51,7 +51,7 @@ struct KernelCost {
   double dispatch_ns = 0;  ///< all instances: finding, claiming and handing on, without the body
   double kernel_ns = 0;    ///< all instances: the body
   double bytes_in = 0;     ///< all instances: bytes of the slices that they fetched
-  double bytes_out = 0;    ///< all instances: bytes of the single elements that they stored
+  double bytes_out = 0;    ///< all instances: bytes that they stored
   int64_t deadlines_missed = 0;
   int64_t grain = 1;           ///< instances a range at the end
   std::string implementation;  ///< "avx2": the code that ran, of kernels that have several; empty: there is only one

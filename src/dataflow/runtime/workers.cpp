@@ -209,6 +209,7 @@ int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
   if (running != nullptr) [[unlikely]]
     running->End();
   cell.instances.Add(context.executed);
+  if (context.stored_bytes != 0) cell.stored_bytes.Add(context.stored_bytes);
   cell.ranges.Add(1);
   return context.executed;
 }

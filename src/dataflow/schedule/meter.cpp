@@ -63,6 +63,7 @@ void AddSample(Meter* cell, const TickRate& rate, int64_t instances, uint64_t wh
 void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate) {
   cost->instances += cell.instances.get();
   cost->ranges += cell.ranges.get();
+  cost->bytes_out += static_cast<double>(cell.stored_bytes.get());
   const int64_t timed = cell.timed_instances.get();
   if (timed > 0) {
     const double ranges =

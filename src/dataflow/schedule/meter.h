@@ -44,6 +44,7 @@ class Tally {
 /// Sums of one kernel in one worker. @thread written by the worker, read by any
 struct alignas(64) Meter {
   Tally instances;
+  Tally stored_bytes;  ///< by Out; single elements are known from their number
   Tally ranges;
   Tally timed_instances;
   Tally timed_ranges;
