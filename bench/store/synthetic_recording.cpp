@@ -37,8 +37,8 @@ Motion MotionOf(int64_t series) {
 
 class Generator {
  public:
-  Generator() {
-    for (int64_t i = 0; i < kSyntheticSeries; ++i) {
+  explicit Generator(int64_t series) {
+    for (int64_t i = 0; i < series; ++i) {
       motions_.push_back(MotionOf(i));
       values_.push_back(static_cast<int64_t>(random_() % 1'000'000'000));
     }
@@ -49,7 +49,7 @@ class Generator {
     batch.table = model::Sample::kTable;
     batch.stream = 1;
     batch.rows = static_cast<size_t>(end - first);
-    batch.ints.resize(static_cast<size_t>(kSyntheticSeries) + 1);
+    batch.ints.resize(motions_.size() + 1);
     for (int64_t row = first; row < end; ++row) {
       batch.ints[0].push_back(kStartNs + row * kSyntheticPeriodNs + 5000 + static_cast<int64_t>(random_() % 4096));
     }
@@ -79,11 +79,11 @@ void Publish(model::Sink& sink, const std::vector<Row>& rows) {
   sink.Consume(std::make_shared<const Batch>(model::ToBatch(rows)));
 }
 
-void PublishMetadata(model::Sink& sink) {
+void PublishMetadata(model::Sink& sink, int64_t count) {
   const model::Element machine{.id = 1, .kind = model::ElementKind::kMachine, .host = "bench", .name = "bench"};
   std::vector<model::Series> series;
   model::Stream stream{1, kSyntheticPeriodNs, {}};
-  for (int64_t i = 0; i < kSyntheticSeries; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const auto id = static_cast<model::SeriesId>(i + 1);
     series.push_back({.id = id,
                       .element = 1,
@@ -116,12 +116,12 @@ TemporaryFile::~TemporaryFile() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-uint64_t WriteSyntheticRecording(const std::string& path, int64_t values) {
+uint64_t WriteSyntheticRecording(const std::string& path, int64_t values, int64_t series) {
   auto writer = store::LogWriter::Create({.path = path});
   if (!writer) Fail(writer.error().message);
-  PublishMetadata(**writer);
-  Generator generator;
-  const int64_t rows = values / kSyntheticSeries;
+  PublishMetadata(**writer, series);
+  Generator generator(series);
+  const int64_t rows = values / series;
   for (int64_t row = 0; row < rows; row += kRowsABatch) {
     (*writer)->Consume(generator.Rows(row, std::min(rows, row + kRowsABatch)));
     if ((row + kRowsABatch) % kRowsAFrame != 0) continue;

@@ -20,13 +20,14 @@ class TemporaryFile {
   std::string path_;
 };
 
-/// One stream of this many counters, ids from 1, sampled at 1 kHz.
+/// One stream of this many counters, if nothing else is said, ids from 1, sampled at 1 kHz.
 inline constexpr int64_t kSyntheticSeries = 100;
 inline constexpr int64_t kSyntheticPeriodNs = 1'000'000;
 
-/// Writes `values` values as a session of that length does: a frame each half second. Of 100 counters 55 stand almost
-/// still, 30 move at some rows, 10 at many and 5 at each one; the times jitter by microseconds.
+/// Writes `values` values of `series` counters as a session of that length does: a frame each half second. Of 100
+/// counters 55 stand almost still, 30 move at some rows, 10 at many and 5 at each one; the times jitter by
+/// microseconds.
 /// @return the bytes of the file. Ends the program if it cannot be written
-uint64_t WriteSyntheticRecording(const std::string& path, int64_t values);
+uint64_t WriteSyntheticRecording(const std::string& path, int64_t values, int64_t series = kSyntheticSeries);
 
 }  // namespace attune::bench
