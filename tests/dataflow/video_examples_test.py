@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The Motion JPEG examples: each way of coding and both languages, decoded again.
+"""The examples of dataflow on video, in both languages: Motion JPEG decoded again, and corners that move as they were made to.
 
-Usage: mjpeg_test.py ATTUNE EXAMPLES SOURCE"""
+Usage: video_examples_test.py ATTUNE EXAMPLES SOURCE"""
 
 import math
 import os
+import re
+import statistics
 import struct
 import subprocess
 import sys
@@ -21,7 +23,14 @@ def luma(frame):
                  for y in range(HEIGHT) for x in range(WIDTH))
 
 
-def write_video(path, frames=FRAMES, header=b"YUV4MPEG2 W100 H70 F25:1 Ip C420jpeg\n"):
+def squares(frame):
+    """A board of squares of any grey that moves by two pixels a frame."""
+    def grey(column, row):
+        return (column * 2654435761 ^ row * 2246822519) * 3266489917 >> 13 & 255
+    return bytes(grey((x + 2 * frame) // 6, y // 6) for y in range(HEIGHT) for x in range(WIDTH))
+
+
+def write_video(path, frames=FRAMES, header=b"YUV4MPEG2 W100 H70 F25:1 Ip C420jpeg\n", luma=luma):
     chroma = bytes(128 for _ in range((WIDTH // 2) * (HEIGHT // 2)))
     with open(path, "wb") as file:
         file.write(header)
@@ -59,7 +68,7 @@ def psnr(a, b):
     return 10 * math.log10(255 * 255 * len(a) / sum((x - y) ** 2 for x, y in zip(a, b)))
 
 
-class MotionJpeg(unittest.TestCase):
+class Examples(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="attune-mjpeg-")
         self.addCleanup(self.folder.cleanup)
@@ -69,13 +78,40 @@ class MotionJpeg(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
-    def example(self, *arguments):
-        return subprocess.run([os.path.join(EXAMPLES, "p2g_mjpeg"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def program(self, name, **environment):
-        return subprocess.run([ATTUNE, "p2g", "run", os.path.join(SOURCE, "examples", "p2g", name)], stdout=subprocess.PIPE,
+    def program(self, name, *options, **environment):
+        return subprocess.run([ATTUNE, "p2g", "run", os.path.join(SOURCE, "examples", "p2g", name), *options], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True,
                               env=dict(os.environ, LDFLAGS="-ljpeg", XDG_CACHE_HOME=self.folder.name, **environment))
+
+
+class Pyramid(Examples):
+    def test_corners_move_as_they_were_made_to(self):
+        write_video(self.video, luma=squares)
+        outputs = set()
+        for options in (["1"], ["2"], ["2", "off"]):
+            done = subprocess.run([os.path.join(EXAMPLES, "p2g_pyramid"), self.video, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            outputs.add(done.stdout)
+        for options in ([], ["--perturb", "7"]):
+            done = self.program("pyramid.p2g", *options, PYRAMID_IN=self.video)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            outputs.add(done.stdout)
+        self.assertEqual(len(outputs), 1, "the same in both languages, on any number of threads, in any order")
+        lines = outputs.pop().splitlines()
+        self.assertEqual(len(lines), FRAMES)
+        moved = []
+        for line in lines[1:]:
+            found, dx, dy = re.search(r"corners, (\d+) found again, moved by \((.*), (.*)\)", line).groups()
+            self.assertGreater(int(found), 100, line)
+            moved.append((float(dx), float(dy)))
+        # Some are taken for another one, where a corner comes or goes.
+        self.assertAlmostEqual(statistics.median(dx for dx, _ in moved), -2, delta=0.1)
+        self.assertAlmostEqual(statistics.median(dy for _, dy in moved), 0, delta=0.1)
+
+
+class MotionJpeg(Examples):
+    def example(self, *arguments):
+        return subprocess.run([os.path.join(EXAMPLES, "p2g_mjpeg"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def test_all_ways_have_the_quality_of_libjpeg(self):
         quality = {}
