@@ -8,5 +8,5 @@ dev_screenshots() {
   node tests/web/screenshots.mjs build/release/bin docs/images && node tests/web/waits_shots.mjs build/release/bin docs/images &&
     node tests/web/console_shots.mjs build/release/bin docs/images && node tests/web/messages_shots.mjs build/release/bin docs/images &&
     node tests/web/tuning_shots.mjs build/release/bin docs/images && node tests/web/counters_shots.mjs build/release/bin docs/images &&
-    node tests/web/lines_shots.mjs build/release/bin docs/images
+    node tests/web/lines_shots.mjs build/release/bin docs/images && node tests/web/workspaces_shots.mjs build/release/bin docs/images
 }
