@@ -72,6 +72,31 @@ TEST(Account, OfWaitsThatSpunOrQueuedIsNoMoreThanTheSleep) {
               (std::map<std::string, double>{{"running", 700}, {"lock", 225}, {"join", 75}}));
 }
 
+TEST(Account, HasEachNameOnce) {
+  Program program;
+  const ElementId thread = program.AddThread(100);
+  program.State(thread, TimeState::kRunning, 100);
+  program.State(thread, TimeState::kFutex, 500);
+  program.State(thread, TimeState::kSleep, 400);
+  program.Wait(thread, program.lock, 0, SyncKind::kFutex, 0, 300);
+  program.Wait(thread, program.join, 0, SyncKind::kSleep, 300, 700);
+  const Account account = program.Of();
+  EXPECT_THAT(account.threads.at(0).lines, SizeIs(3));
+  EXPECT_THAT(LinesOf(account.threads[0]),
+              (std::map<std::string, double>{{"running", 100}, {"futex", 500}, {"sleep", 400}}));
+  EXPECT_THAT(ToJson(*Summarise(program)), HasSubstr("\"futex\": 0.5"));
+}
+
+TEST(Account, OfSpinLocksIsRunning) {
+  Program program;
+  const ElementId thread = program.AddThread(100);
+  program.State(thread, TimeState::kRunning, 700);
+  program.State(thread, TimeState::kFutex, 300);
+  program.Wait(thread, program.lock, 0, SyncKind::kSpinLock, 0, 600);
+  program.Wait(thread, program.join, 0, SyncKind::kJoin, 600, 900);
+  EXPECT_THAT(LinesOf(program.Of().threads.at(0)), (std::map<std::string, double>{{"running", 700}, {"join", 300}}));
+}
+
 TEST(Account, OfTheCpusIsTheirTime) {
   Program program;
   const ElementId one = program.AddThread(100), other = program.AddThread(101);
@@ -104,6 +129,35 @@ TEST(Account, WithoutSwitchesIsOfTheKernelsSums) {
   EXPECT_THAT(LinesOf(account.threads.at(0)),
               (std::map<std::string, double>{{"running", 400}, {"queued", 100}, {"lock", 300}}));
   EXPECT_DOUBLE_EQ(account.threads.at(0).unknown_ns, 200 * kMs);
+}
+
+TEST(Account, WithoutSwitchesKnowsSleepsByHooksAndGivesCallsTheRest) {
+  Program program;
+  const ElementId thread = program.AddThread(100);
+  const auto stream = program.AddStream(250 * kMs, {{thread, "thread", "run", "ns"}, {thread, "thread", "wait", "ns"}});
+  program.samples[stream] = {{1000 * kMs, {500 * kMs, 0}}};
+  program.Wait(thread, program.lock, 0, SyncKind::kSleep, 0, 300);
+  program.Wait(thread, program.join, 0, SyncKind::kPoll, 300, 400);
+  // It looked again and again in these, most of the time.
+  program.Wait(thread, program.join, 0, SyncKind::kMpi, 400, 900);
+  const Account account = program.Of();
+  EXPECT_THAT(
+      LinesOf(account.threads.at(0)),
+      (std::map<std::string, double>{{"running", 500}, {"queued", 0}, {"sleep", 300}, {"poll", 100}, {"MPI", 100}}));
+}
+
+TEST(Account, OfAThreadWithoutSamplesIsOfItsWaits) {
+  Program program;
+  const ElementId sampled = program.AddThread(100), brief = program.AddThread(101);
+  const auto stream =
+      program.AddStream(250 * kMs, {{sampled, "thread", "run", "ns"}, {sampled, "thread", "wait", "ns"}});
+  program.samples[stream] = {{1000 * kMs, {1000 * kMs, 0}}};
+  program.Wait(brief, program.lock, 0, SyncKind::kSleep, 0, 600);
+  const auto account = program.Of();
+  const auto found = std::ranges::find(account.threads, brief, &ThreadAccount::thread);
+  ASSERT_NE(found, account.threads.end());
+  EXPECT_THAT(LinesOf(*found), (std::map<std::string, double>{{"sleep", 600}}));
+  EXPECT_DOUBLE_EQ(found->unknown_ns, 400 * kMs);
 }
 
 TEST(Account, ThatEndedBeforeTheProgramIsOfTheKernelsSums) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/waits/sync_sums.h"
 #include "base/saturating.h"
 #include "model/info_keys.h"
 #include "model/rows.h"
@@ -10,39 +11,35 @@
 namespace attune::analysis {
 namespace {
 
-using model::ElementId;
 using model::TimeState;
 
-/// Wait time of a thread at hooks in ns, by the account's name for the cause.
-using WaitsByName = std::map<std::string_view, double>;
+using wire::SyncKind;
 
-std::string_view NameOf(wire::SyncKind kind) {
-  if (IsLock(kind)) return "lock";
-  if (IsBarrier(kind)) return "barrier";
-  return model::ToString(kind);
+/// Whether a thread that waits there sleeps, in a call of futex.
+bool IsFutexSleep(SyncKind kind) { return !wire::IsCall(kind) && kind != SyncKind::kSpinLock; }
+
+/// Whether a thread that is in such a call mostly sleeps; in others it may as well compute, or look again and again.
+bool IsSleep(SyncKind kind) {
+  return IsFutexSleep(kind) || kind == SyncKind::kChild || kind == SyncKind::kSleep || kind == SyncKind::kPoll;
 }
 
-std::unordered_map<ElementId, WaitsByName> WaitsOf(const SyncSums& sums) {
-  std::unordered_map<ElementId, WaitsByName> waits;
-  for (const auto& [object, of_object] : sums.objects) {
-    for (const auto& [place, threads] : of_object.places) {
-      if (place.second == wire::SyncKind::kWake) continue;
-      for (const auto& [thread, counts] : threads)
-        waits[thread][NameOf(place.second)] += static_cast<double>(counts.wait_ns);
-    }
-  }
-  return waits;
+double& LineOf(std::string_view name, std::vector<AccountLine>& lines) {
+  const auto found = std::ranges::find(lines, name, &AccountLine::name);
+  return found != lines.end() ? found->ns : lines.emplace_back(AccountLine{.name = name}).ns;
 }
 
 /// Divides time asleep among what was waited for at hooks. A hook's wait is longer than the sleep in it by what the
 /// thread spun before and queued behind; where it is more than the sleep each has its part of the sleep.
-/// @return what no hook explains
-double DivideSleep(double asleep_ns, const WaitsByName& waits, std::vector<AccountLine>& lines) {
+/// @param counts a kind @return what no hook explains
+template <class Waits, class Counts>
+double DivideSleep(double asleep_ns, const Waits& waits, const Counts& counts, std::vector<AccountLine>& lines) {
   double waited_ns = 0;
-  for (const auto& [name, ns] : waits) waited_ns += ns;
+  for (const auto& [kind, ns] : waits) waited_ns += counts(kind) ? ns : 0;
   if (waited_ns <= 0) return asleep_ns;
   const double part = std::min(1.0, asleep_ns / waited_ns);
-  for (const auto& [name, ns] : waits) lines.push_back({name, ns * part});
+  for (const auto& [kind, ns] : waits) {
+    if (counts(kind)) LineOf(AccountName(kind), lines) += ns * part;
+  }
   return asleep_ns - waited_ns * part;
 }
 
@@ -57,21 +54,24 @@ void Finish(ThreadAccount& account, std::vector<AccountLine> asleep) {
   account.unknown_ns = account.life_ns - known_ns;
 }
 
-/// Account for an ordinary user's recording: from the kernel's sums of a thread and its waits at hooks.
-void AddSums(const ThreadTime& time, const WaitsByName& waits, ThreadAccount& account) {
-  account.running_ns = std::min(time.run_ns, account.life_ns);
-  account.queued_ns = std::min(time.queue_ns, account.life_ns - account.running_ns);
-  account.lines = {{model::ToString(TimeState::kRunning), account.running_ns}, {"queued", account.queued_ns}};
-  std::vector<AccountLine> asleep;
-  DivideSleep(account.life_ns - account.running_ns - account.queued_ns, waits, asleep);
-  Finish(account, std::move(asleep));
-}
-
 }  // namespace
 
 bool IsWhole(const model::Metadata& meta) { return !meta.info.contains(std::string(model::info::kTimeAccountStopped)); }
 
+std::string_view AccountName(SyncKind kind) {
+  if (IsLock(kind)) return "lock";
+  if (IsBarrier(kind)) return "barrier";
+  return model::ToString(kind);
+}
+
 void AccountOperator::AddRows(const model::Batch& batch) {
+  if (batch.table == model::Sync::kTable) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
+      if (row.kind != SyncKind::kWake && row.wait_ns > 0)
+        waits_[row.thread][row.kind] += static_cast<double>(row.wait_ns);
+    }
+    return;
+  }
   for (const model::StateTime& row : model::RowsFrom<model::StateTime>(batch)) {
     Sums& sums = sums_[row.element];
     AddTo(sums.by_state[static_cast<size_t>(row.state)], row.ns);
@@ -80,8 +80,7 @@ void AccountOperator::AddRows(const model::Batch& batch) {
   }
 }
 
-void AccountOperator::AddStates(const Sums& sums, const std::map<std::string_view, double>& waits,
-                                ThreadAccount& account) {
+void AccountOperator::AddStates(const Sums& sums, const Waits& waits, ThreadAccount& account) {
   account.running_ns = sums.Of(TimeState::kRunning);
   account.alone_ns = static_cast<double>(sums.alone_ns);
   account.lines.push_back({model::ToString(TimeState::kRunning), account.running_ns});
@@ -90,11 +89,29 @@ void AccountOperator::AddStates(const Sums& sums, const std::map<std::string_vie
     if (sums.Of(state) > 0) account.lines.push_back({model::ToString(state), sums.Of(state)});
   }
   std::vector<AccountLine> asleep;
-  const double rest_ns = DivideSleep(sums.Of(TimeState::kFutex), waits, asleep);
-  asleep.push_back({model::ToString(TimeState::kFutex), rest_ns});
+  const double rest_ns = DivideSleep(sums.Of(TimeState::kFutex), waits, IsFutexSleep, asleep);
+  LineOf(model::ToString(TimeState::kFutex), asleep) += rest_ns;
   for (auto state = static_cast<size_t>(TimeState::kSleep); state <= static_cast<size_t>(TimeState::kCall); ++state)
-    asleep.push_back(
-        {model::WordOf<TimeState>(static_cast<int64_t>(state)), static_cast<double>(sums.by_state[state])});
+    LineOf(model::WordOf<TimeState>(static_cast<int64_t>(state)), asleep) += static_cast<double>(sums.by_state[state]);
+  Finish(account, std::move(asleep));
+}
+
+/// Account for an ordinary user's recording: from the kernel's sums of a thread and its waits at hooks.
+void AccountOperator::AddSums(const ThreadTime& time, const Waits& waits, ThreadAccount& account) {
+  account.running_ns = std::min(time.run_ns, account.life_ns);
+  account.queued_ns = std::min(time.queue_ns, account.life_ns - account.running_ns);
+  account.lines = {{model::ToString(TimeState::kRunning), account.running_ns}, {"queued", account.queued_ns}};
+  std::vector<AccountLine> asleep;
+  const double rest_ns = DivideSleep(account.life_ns - account.running_ns - account.queued_ns, waits, IsSleep, asleep);
+  const auto is_other = [](SyncKind kind) { return !IsSleep(kind) && kind != SyncKind::kSpinLock; };
+  DivideSleep(rest_ns, waits, is_other, asleep);
+  Finish(account, std::move(asleep));
+}
+
+/// Account of a thread that was too short-lived for samples.
+void AccountOperator::AddWaits(const Waits& waits, ThreadAccount& account) {
+  std::vector<AccountLine> asleep;
+  DivideSleep(account.life_ns, waits, IsSleep, asleep);
   Finish(account, std::move(asleep));
 }
 
@@ -114,18 +131,17 @@ CpuAccount AccountOperator::Cpus(const model::Metadata& meta) const {
   return cpus;
 }
 
-Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables& waits, const ThreadTimes& times,
-                                  int64_t cpus) const {
+Account AccountOperator::Snapshot(const model::Metadata& meta, const std::vector<ThreadLife>& lives,
+                                  const ThreadTimes& times, int64_t cpus) const {
   Account account;
   if (sums_.empty() && times.by_thread.empty()) return account;
   account.is_exact = !sums_.empty() && IsWhole(meta);
   if (account.is_exact) account.cpus = Cpus(meta);
   account.cpus.is_divided = account.is_exact;
   if (account.cpus.cpus == 0) account.cpus.cpus = cpus;
-  const auto waited = WaitsOf(waits.sums);
   model::TimeRange life{INT64_MAX, INT64_MIN};
   double idle_parts = 0;
-  for (const ThreadLife& thread : waits.lives) {
+  for (const ThreadLife& thread : lives) {
     const model::Element* element = meta.FindElement(thread.thread);
     const model::Element* process = meta.FindElement(thread.process);
     if (element == nullptr || thread.LengthNs() <= 0) continue;
@@ -136,16 +152,16 @@ Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables&
     row.life_ns = static_cast<double>(thread.LengthNs());
     const auto states = account.is_exact ? sums_.find(thread.thread) : sums_.end();
     const auto sampled = times.by_thread.find(thread.thread);
-    const auto found = waited.find(thread.thread);
-    const WaitsByName& by_name = found == waited.end() ? WaitsByName() : found->second;
+    const auto found = waits_.find(thread.thread);
+    const Waits& waits = found == waits_.end() ? Waits() : found->second;
     if (states != sums_.end()) {
-      AddStates(states->second, by_name, row);
+      AddStates(states->second, waits, row);
       row.idle_ns = static_cast<double>(states->second.idle_cpus_ns);
       idle_parts += row.idle_ns;
     } else if (sampled != times.by_thread.end()) {
-      AddSums(sampled->second, by_name, row);
+      AddSums(sampled->second, waits, row);
     } else {
-      row.unknown_ns = row.life_ns;
+      AddWaits(waits, row);
     }
     if (!account.is_exact) account.cpus.program_ns += row.running_ns;
     account.threads.push_back(std::move(row));

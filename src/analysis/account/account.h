@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "analysis/operators/operator.h"
+#include "analysis/waits/thread_lives.h"
 #include "analysis/waits/thread_times.h"
-#include "analysis/waits/wait_summary.h"
 #include "model/source.h"
+#include "wire/sync.h"
 
 namespace attune::analysis {
 
@@ -34,7 +35,7 @@ struct ThreadAccount {
   double life_ns = 0;
   double running_ns = 0;
   double queued_ns = 0;            ///< it could have run, but had no CPU
-  std::vector<AccountLine> lines;  ///< running and queued first, then what it slept for, most first
+  std::vector<AccountLine> lines;  ///< running and queued first, then what it slept for, most first; a name once
   double unknown_ns = 0;           ///< time for which nothing was recorded
   double alone_ns = 0;             ///< it was running or queued, and no other observed thread was
   double idle_ns = 0;              ///< its part of idle CPU time while it was among the few threads that could run
@@ -63,14 +64,18 @@ struct Account {
 /// Whether the rows of state_times are of the program's whole time: they end sooner where a program switches too often.
 bool IsWhole(const model::Metadata& meta);
 
-/// Adds up the table state_times. @cost memory for each thread
+/// The account's name for what is waited for at a hook.
+std::string_view AccountName(wire::SyncKind kind);
+
+/// Adds up the tables state_times and sync. @cost memory for each thread
 class AccountOperator final : public Operator {
  public:
-  std::vector<model::Table> Tables() const override { return {model::StateTime::kTable}; }
+  std::vector<model::Table> Tables() const override { return {model::StateTime::kTable, model::Sync::kTable}; }
   void AddRows(const model::Batch& batch) override;
 
   /// @param cpus that the program may use; 0: not known
-  Account Snapshot(const model::Metadata& meta, const WaitTables& waits, const ThreadTimes& times, int64_t cpus) const;
+  Account Snapshot(const model::Metadata& meta, const std::vector<ThreadLife>& lives, const ThreadTimes& times,
+                   int64_t cpus) const;
 
  private:
   struct Sums {
@@ -81,10 +86,16 @@ class AccountOperator final : public Operator {
     double Of(model::TimeState state) const { return static_cast<double>(by_state[static_cast<size_t>(state)]); }
   };
 
-  static void AddStates(const Sums& sums, const std::map<std::string_view, double>& waits, ThreadAccount& account);
+  /// Wait time at hooks in ns.
+  using Waits = std::map<wire::SyncKind, double>;
+
+  static void AddStates(const Sums& sums, const Waits& waits, ThreadAccount& account);
+  static void AddWaits(const Waits& waits, ThreadAccount& account);
+  static void AddSums(const ThreadTime& time, const Waits& waits, ThreadAccount& account);
   CpuAccount Cpus(const model::Metadata& meta) const;
 
   std::unordered_map<model::ElementId, Sums> sums_;
+  std::unordered_map<model::ElementId, Waits> waits_;
 };
 
 }  // namespace attune::analysis

@@ -31,7 +31,7 @@ class ProgramOperators {
     FindingInput input(meta, tables, names, asked);
     input.is_over = events_until_ns == INT64_MAX;
     input.times = times.Snapshot(tables.lives);
-    input.account = account.Snapshot(meta, tables, input.times, static_cast<int64_t>(input.Cpus()));
+    input.account = account.Snapshot(meta, tables.lives, input.times, static_cast<int64_t>(input.Cpus()));
     if (!input.account.is_exact) DivideRest(std::get<CpuUseOperator>(asked).IdlePart(meta), input.account.cpus);
     input.concurrency = concurrency.Snapshot(tables.sums, tables.lives);
     input.memory = memory.Snapshot(cpu_samples.samples());
