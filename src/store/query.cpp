@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -138,12 +139,13 @@ QueryValue ValueOf(sqlite3_stmt* statement, int column) {
 
 void Query::CloseDatabase::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
-Result<Query> Query::Open(model::Source& source) {
+Result<Query> Query::Open(model::Source& source, AccountReader account) {
   sqlite3* db = nullptr;
   const int opened = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   Query query(db);
   if (opened != SQLITE_OK) return Error{Errc::kInternal, "query: SQLite cannot be opened", ""};
   auto context = std::make_shared<SqlContext>();
+  context->account = std::move(account);
   context->source = std::shared_ptr<model::Source>(std::shared_ptr<void>(), &source);  // not owned
   if (RegisterSqlTables(db, context) != SQLITE_OK || CreateSqlViews(db) != SQLITE_OK) {
     return Error{Errc::kInternal, fmt::format("query: {}", sqlite3_errmsg(db)), ""};

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/source.h"
+#include "store/account_row.h"
 
 struct sqlite3;
 
@@ -37,8 +38,8 @@ struct QuerySummary {
 /// @thread one at a time; several queries may read one source concurrently
 class Query {
  public:
-  /// @param source must outlive the query
-  static Result<Query> Open(model::Source& source);
+  /// @param source must outlive the query  @param account empty: the table account cannot be read
+  static Result<Query> Open(model::Source& source, AccountReader account = {});
 
   /// Runs one read-only statement. Errors: kInvalidArgument with the position in the SQL and the known names,
   /// kPermission for a statement that would write, kTimeout.

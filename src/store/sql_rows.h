@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "model/source.h"
+#include "store/account_row.h"
 
 namespace attune::store {
 
@@ -68,8 +69,9 @@ struct SqlTable {
   Open open;
 };
 
-/// All SQL tables: those of the schema, which hold all rows of the requested time in memory, and TimedSqlTables().
-std::vector<SqlTable> AllSqlTables();
+/// All SQL tables: those of the schema, which hold all rows of the requested time in memory, TimedSqlTables(), and
+/// those that are computed. @param account empty: that table cannot be read
+std::vector<SqlTable> AllSqlTables(const AccountReader& account = {});
 /// Tables that are read in stretches of time: samples, events, and regions, which are computed from events.
 std::vector<SqlTable> TimedSqlTables();
 

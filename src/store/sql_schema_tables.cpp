@@ -188,9 +188,61 @@ class DamageRows : public SqlRows {
   bool was_read_ = false;
 };
 
+/// The account of a source, which is computed once as long as nothing comes to it.
+class AccountTable {
+ public:
+  explicit AccountTable(AccountReader read) : read_(std::move(read)) {}
+
+  Result<std::shared_ptr<const std::vector<AccountRow>>> Rows(const std::shared_ptr<Source>& source) {
+    if (!read_) return Error{Errc::kUnavailable, "the table account is not computed here", "attune query FILE has it"};
+    const uint64_t version = source->Version();
+    if (rows_ == nullptr || version_ != version || source_.lock() != source) {
+      ATTUNE_TRY(auto rows, read_(*source));
+      rows_ = std::make_shared<const std::vector<AccountRow>>(std::move(rows));
+      version_ = version;
+      source_ = source;
+    }
+    return rows_;
+  }
+
+ private:
+  const AccountReader read_;
+  std::shared_ptr<const std::vector<AccountRow>> rows_;
+  uint64_t version_ = 0;
+  std::weak_ptr<Source> source_;
+};
+
+class AccountRows : public SqlRows {
+ public:
+  AccountRows(std::shared_ptr<AccountTable> table, std::shared_ptr<Source> source)
+      : table_(std::move(table)), source_(std::move(source)) {}
+
+  SqlCell Cell(int column) const override {
+    const AccountRow& one = (*rows_)[row()];
+    const auto element = [](model::ElementId id) { return id == 0 ? SqlCell() : SqlCell(static_cast<int64_t>(id)); };
+    switch (column) {
+      case 0: return element(one.thread);
+      case 1: return element(one.process);
+      case 2: return one.state;
+      default: return one.ns;
+    }
+  }
+
+ private:
+  Result<size_t> NextRows() override {
+    if (rows_ != nullptr) return size_t{0};
+    ATTUNE_TRY(rows_, table_->Rows(source_));
+    return rows_->size();
+  }
+
+  const std::shared_ptr<AccountTable> table_;
+  const std::shared_ptr<Source> source_;
+  std::shared_ptr<const std::vector<AccountRow>> rows_;
+};
+
 }  // namespace
 
-std::vector<SqlTable> AllSqlTables() {
+std::vector<SqlTable> AllSqlTables(const AccountReader& account) {
   std::vector<SqlTable> tables = TimedSqlTables();
   for (const TableSchema& schema : model::AllSchemas()) {
     const bool is_internal =
@@ -200,6 +252,11 @@ std::vector<SqlTable> AllSqlTables() {
   }
   tables.push_back({.name = "damage", .columns = "text TEXT", .open = [](const auto& source, const auto&) {
                       return std::make_unique<DamageRows>(source);
+                    }});
+  tables.push_back({.name = "account",
+                    .columns = "thread INTEGER, process INTEGER, state TEXT, ns INTEGER",
+                    .open = [shared = std::make_shared<AccountTable>(account)](const auto& source, const auto&) {
+                      return std::make_unique<AccountRows>(shared, source);
                     }});
   return tables;
 }

@@ -226,7 +226,7 @@ void Scale(sqlite3_context* context, int, sqlite3_value** arguments) {
 }  // namespace
 
 int RegisterSqlTables(sqlite3* db, const std::shared_ptr<SqlContext>& context) {
-  std::vector<SqlTable> tables = AllSqlTables();
+  std::vector<SqlTable> tables = AllSqlTables(context->account);
   for (SqlTable& table : tables) {
     const std::string name = table.name;
     const int code = sqlite3_create_module_v2(db, name.c_str(), &kModule, new Module{std::move(table), context},

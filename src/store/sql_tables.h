@@ -14,12 +14,14 @@ SQLITE_EXTENSION_INIT3
 #include <memory>
 
 #include "model/source.h"
+#include "store/account_row.h"
 
 namespace attune::store {
 
 /// The source of one connection's tables. Without a source, they fail with a message how to open one.
 struct SqlContext {
   std::shared_ptr<model::Source> source;
+  AccountReader account;  ///< set before the tables are registered
 };
 
 /// Registers the tables and the function attune_scale with a connection. @return an SQLite result code

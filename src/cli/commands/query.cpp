@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/report/account_rows.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "store/query.h"
@@ -155,7 +156,7 @@ Result<int> Run(const Options& options) {
   if (options.json && options.csv)
     return Error{Errc::kInvalidArgument, "--json and --csv exclude each other", "give one of them"};
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
-  ATTUNE_TRY(store::Query query, store::Query::Open(*source));
+  ATTUNE_TRY(store::Query query, store::Query::Open(*source, AccountRows));
   const std::unique_ptr<RowPrinter> printer = MakePrinter(options);
   store::QueryVisitor visitor;
   visitor.on_columns = [&](std::span<const std::string> names) { printer->Columns(names); };
@@ -180,7 +181,7 @@ Command MakeQueryCommand() {
   command.summary = "query a recording with SQL";
   command.description =
       "Runs one read-only statement in SQLite's SQL. Tables: elements, series, samples, events, sync, sites, "
-      "labels, alarms, gaps, processes, info and more (docs/query.md). Conditions on series and t_ns use an "
+      "labels, alarms, gaps, processes, account, info and more (docs/query.md). Conditions on series and t_ns use an "
       "index.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording},
                          {"SQL", "The statement, in quotes", &options->sql, true, Complete::kNothing}};

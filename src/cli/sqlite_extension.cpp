@@ -10,6 +10,7 @@ SQLITE_EXTENSION_INIT1
 
 #include <string>
 
+#include "cli/report/account_rows.h"
 #include "store/recording.h"
 #include "store/sql_tables.h"
 
@@ -41,6 +42,7 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_attunesqlite_init(
   SQLITE_EXTENSION_INIT2(api);
   static_cast<void>(error);
   auto context = std::make_shared<SqlContext>();
+  context->account = attune::cli::AccountRows;
   int code = attune::store::RegisterSqlTables(db, context);
   if (code == SQLITE_OK) code = attune::store::CreateSqlViews(db);
   if (code != SQLITE_OK) return code;
