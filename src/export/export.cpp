@@ -119,6 +119,11 @@ Status Export(model::Source& source, const ExportFormat& format, const ExportWri
     }));
     ATTUNE_CHECK_OK(output.status());
   }
+  if (encoder->BeginStates()) {
+    ATTUNE_TRY(const analysis::PlacedAccount placed, analysis::PlaceAccount(source));
+    encoder->States(placed.parts);
+    ATTUNE_CHECK_OK(output.status());
+  }
   encoder->End();
   output.Flush();
   if (output.status().ok()) meter.NextStep();

@@ -26,7 +26,8 @@ using PairReader = std::function<Status(model::Source& source, const PairVisitor
 /// `write` say; a sensor that is not in the recording (kNotFound); several sensors where the format holds one
 /// (kInvalidArgument). @param progress may be empty @param sensor only the samples of this one; empty: of all @param
 /// pairs may be empty
-/// @cost memory for a block of rows, however long the recording is
+/// @cost memory for a block of rows, however long the recording is; where the format shows states of threads, that of
+/// analysis::PlaceAccount
 Status Export(model::Source& source, const ExportFormat& format, const ExportWriter& write,
               const ExportProgress& progress = {}, const std::string& sensor = {}, const PairReader& pairs = {});
 

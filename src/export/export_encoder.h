@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "analysis/timeline/state_parts.h"
 #include "export/export_format.h"
 #include "export/export_output.h"
 #include "model/source.h"
@@ -34,6 +35,9 @@ class ExportEncoder {
   virtual bool Pair(const model::Message& /*sent*/, const model::Message& /*received*/) {
     return false;
   }  ///< false: stop
+  /// @return false: the format does not show what threads did with their time
+  virtual bool BeginStates() { return false; }
+  virtual bool States(const analysis::StateParts& /*parts*/) { return false; }  ///< false: stop
   virtual void End() {}
 };
 

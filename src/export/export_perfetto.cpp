@@ -29,6 +29,9 @@ using namespace perfetto;
 constexpr uint64_t kFirstSeriesUuid = uint64_t{1} << 32;
 constexpr uint64_t kLabelsUuid = uint64_t{1} << 33;
 constexpr uint64_t kFirstAlarmUuid = uint64_t{1} << 34;
+/// Each thread has room for so many states.
+constexpr uint64_t kFirstStateUuid = uint64_t{1} << 48;
+constexpr int kBitsOfStates = 8;
 
 /// Messages of one channel and tag are one flow; a channel has an element in each process, but one name.
 uint64_t FlowId(std::string_view channel, int64_t tag) {
@@ -55,6 +58,8 @@ class PerfettoEncoder : public ExportEncoder {
   }
   bool BeginPairs() override { return true; }
   bool Pair(const model::Message& sent, const model::Message& received) override { return mpi_.Add(sent, received); }
+  bool BeginStates() override { return true; }
+  bool States(const analysis::StateParts& parts) override;
 
  private:
   struct Counter {
@@ -82,6 +87,7 @@ class PerfettoEncoder : public ExportEncoder {
   void PutClocks();
   void PutElementTrack(const model::Element& element);
   void PutCounterTrack(const model::Series& series);
+  void PutState(const analysis::StateParts& parts, const analysis::ThreadStates& thread, size_t line);
   void PutLabels();
   void PutAlarms();
   void PutRow(const model::EventBlock& block, size_t row);
@@ -246,6 +252,36 @@ bool PerfettoEncoder::Samples(const model::SampleBlock& block) {
     if (!writer_.Drain()) return false;
   }
   return true;
+}
+
+bool PerfettoEncoder::States(const analysis::StateParts& parts) {
+  for (const analysis::ThreadStates& thread : parts.threads) {
+    for (size_t line = 0; line < thread.lines.size(); ++line) {
+      PutState(parts, thread, line);
+      if (!writer_.Drain()) return false;
+    }
+  }
+  return true;
+}
+
+/// A counter in percent of the time: the order of states within a part is not known, so that they are no slices.
+void PerfettoEncoder::PutState(const analysis::StateParts& parts, const analysis::ThreadStates& thread, size_t line) {
+  const analysis::StateLine& state = thread.lines[line];
+  const uint64_t uuid = kFirstStateUuid + (uint64_t{thread.thread} << kBitsOfStates) + line;
+  Proto counter;
+  counter.Text(track_descriptor::kCounterUnitName, "%");
+  Proto track = PacketWriter::NamedTrack(uuid, fmt::format("state {}", state.name));
+  writer_.PutTrack(track.Varint(track_descriptor::kParentUuid, thread.thread).Sub(track_descriptor::kCounter, counter));
+  double last = 0;
+  const auto put = [&](int64_t t_ns, int64_t ns, int64_t of_ns) {
+    const double percent = 100 * static_cast<double>(ns) / static_cast<double>(of_ns);
+    if (percent != last) writer_.Count(uuid, percent).At(t_ns);
+    last = percent;
+  };
+  if (state.before_ns > 0) put(thread.start_ns, state.before_ns, parts.t0_ns - thread.start_ns);
+  if (state.before_ns > 0 && state.first > 0) put(parts.t0_ns, 0, 1);
+  for (size_t i = 0; i < state.ns.size(); ++i) put(parts.BeginOf(state.first + i), state.ns[i], parts.width_ns);
+  put(parts.BeginOf(state.first + state.ns.size()), 0, 1);
 }
 
 bool PerfettoEncoder::Events(const model::EventBlock& block) {

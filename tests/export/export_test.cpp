@@ -367,6 +367,32 @@ TEST_F(ExportTest, PerfettoHasSlicesLabelsAndCounters) {
   EXPECT_EQ(Fields(trace.tracks.at(trace.TrackNamed("vmstat.signal1 host")).Text(8)).Text(6), "pages/s");
 }
 
+TEST_F(ExportTest, PerfettoHasTheStatesOfThreadsAsCountersWithTheAccountsSums) {
+  constexpr int64_t kMs = 1'000'000;
+  const auto state = [](model::TimeState of, int64_t ms) {
+    return model::StateTime{.t_ns = SampleSession::kStartNs + 1000 * kMs,
+                            .element = SampleSession::kThread,
+                            .state = of,
+                            .ns = ms * kMs,
+                            .count = 1};
+  };
+  const std::vector<model::StateTime> rows{state(model::TimeState::kRunning, 400), state(model::TimeState::kPipe, 600)};
+  Record({model::ToBatch(std::span<const model::StateTime>(rows))});
+  const Trace trace(Exported(ExportFormat::kPerfetto));
+  for (const auto& [name, seconds] : {std::pair("state running", 0.4), std::pair("state pipe", 0.6)}) {
+    const uint64_t track = trace.TrackNamed(name);
+    ASSERT_NE(track, 0u) << name;
+    EXPECT_EQ(trace.tracks.at(track).Value(5), uint64_t{SampleSession::kThread});
+    EXPECT_EQ(Fields(trace.tracks.at(track).Text(8)).Text(6), "%");
+    const auto events = trace.Of(track);
+    double sum = 0;
+    for (size_t i = 0; i + 1 < events.size(); ++i)
+      sum += events[i].counter / 100 * static_cast<double>(events[i + 1].t_ns - events[i].t_ns) * 1e-9;
+    EXPECT_NEAR(sum, seconds, 2e-9) << name;
+    EXPECT_EQ(events.back().counter, 0) << name;
+  }
+}
+
 TEST_F(ExportTest, PerfettoSlicesNestEvenWhereEventsWereLost) {
   const int64_t t = SampleSession::TimeOf(kRows);
   constexpr int64_t kOther = 77;  // a thread whose row was lost, too

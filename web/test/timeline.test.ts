@@ -1,15 +1,16 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { ElementKind, SeriesKind, SessionModel, SumRule, type Element } from '../src/session/model';
 import { Points } from '../src/session/points';
-import { ActivityReader, besideWaits, lengthIn, unionOf } from '../src/timeline/activity';
-import { composePicture, gridOf } from '../src/timeline/compose';
+import { Accounts, factorOf, lineState, type Stretch } from '../src/timeline/account';
+import { ActivityReader, unionOf } from '../src/timeline/activity';
+import { composePicture, gridOf, type PictureRow } from '../src/timeline/compose';
 import { Layer } from '../src/timeline/layer';
 import { TimeView } from '../src/session/view';
 import { concerns, isApart, markRanges, marksOf, rangeOf, waitsOf } from '../src/timeline/marks';
 import { middlesOf, rowsOf, type Row } from '../src/timeline/rows';
 import { readHead, Sums, type Answer, type Span, type TimelineRequest } from '../src/timeline/spans';
 import { callState, LOOKS, ORDER, waitState } from '../src/timeline/states';
-import { findingKey, type Finding } from '../src/waits/documents';
+import { findingKey, type Account, type Finding } from '../src/waits/documents';
 import { workspaceOf } from '../src/waits/workspaces';
 
 function element(id: number, kind: ElementKind, parent: number, osId: number, name: string, start = id): Element {
@@ -121,20 +122,46 @@ describe('what the kernel says of threads', () => {
     return new ActivityReader(model);
   }
 
-  it('are shares of the time before a sample, or from a bucket on', () => {
-    expect(sampled(true).of(12, 0, 1000)).toEqual([{ t0: 0, t1: 100, running: 1, queued: 0 }, { t0: 100, t1: 200, running: 0.5, queued: 0.25 }, { t0: 200, t1: 300, running: 0, queued: 0 }]);
+  it('are times before a sample, or from a bucket on', () => {
+    const stretch = (t0: number, running: number, queued: number): Stretch => ({ t0, t1: t0 + 100, states: [['running', running], ['queued', queued]] });
+    expect(sampled(true).of(12, 0, 1000)).toEqual([stretch(0, 100, 0), stretch(100, 50, 25), stretch(200, 0, 0)]);
     expect(sampled(false).of(12, 150, 250).map(({ t0, t1 }) => [t0, t1])).toEqual([[100, 200], [200, 300]]);
     expect(sampled(true).wanted([2, 12])).toEqual([1, 2]);
     expect([sampled(true).has(12), sampled(true).has(2), sampled(true).of(2, 0, 9)]).toEqual([true, false, []]);
+    expect([sampled(true).stepOf(12), sampled(true).stepOf(2)]).toEqual([100, NaN]);
   });
 
-  it('belong to the time beside waits', () => {
-    const union = unionOf([{ t0: 50, t1: 80 }, { t0: 10, t1: 60 }, { t0: 90, t1: 95 }]);
-    expect(union).toEqual([{ t0: 10, t1: 80 }, { t0: 90, t1: 95 }]);
-    expect([lengthIn(union)(0, 100), lengthIn(union)(70, 92), lengthIn(union)(96, 99)]).toEqual([75, 12, 0]);
-    const known = { t0: 0, t1: 100 };
-    expect(besideWaits([{ t0: 0, t1: 100, running: 0.1, queued: 0.05 }], known, lengthIn(union))).toEqual([{ t0: 0, t1: 100, running: 0.4, queued: 0.2 }]);
-    expect(besideWaits([{ t0: 20, t1: 60, running: 0.1, queued: 0.1 }], known, lengthIn(union))).toEqual([{ t0: 20, t1: 60, running: 1, queued: 0 }]);
+  it('waits that overlap are one', () => {
+    expect(unionOf([{ t0: 50, t1: 80 }, { t0: 10, t1: 60 }, { t0: 90, t1: 95 }])).toEqual([{ t0: 10, t1: 80 }, { t0: 90, t1: 95 }]);
+  });
+});
+
+const ACCOUNT: Account = {
+  threads: [{ id: 12, life_seconds: 40e-9, seconds: { running: 10e-9, queued_others: 2e-9, queued_wake: 1e-9, lock: 6e-9, 'OpenMP task wait': 1e-9, pipe: 12e-9 }, unknown_seconds: 8e-9 }],
+  threads_in_all: 1,
+  parts: { t0_ns: 1000, width_ns: 20, count: 2, threads: [{ id: 12, lines: [
+    { state: 'running', waited_ns: 0, before_ns: 0, first: 0, ns: [4, 6] }, { state: 'queued_others', waited_ns: 0, before_ns: 0, first: 1, ns: [2] }, { state: 'queued_wake', waited_ns: 0, before_ns: 0, first: 1, ns: [1] },
+    { state: 'lock', waited_ns: 12, before_ns: 0, first: 0, ns: [5, 1] }, { state: 'OpenMP task wait', waited_ns: 0, before_ns: 0, first: 1, ns: [1] }, { state: 'pipe', waited_ns: 0, before_ns: 0, first: 0, ns: [5, 7] }] }] },
+};
+
+describe('accounts of threads', () => {
+  const accounts = new Accounts(ACCOUNT, 1000n);
+
+  it('have sums, by the names of the page', () => {
+    expect(['running', 'queued', 'queued_others', 'OpenMP ordered', 'thread creation', 'once', 'memory', 'call'].map(lineState)).toEqual(['running', 'queued', 'queued', 'openmp', 'create', 'once', 'memory', 'call']);
+    const rounded = [...accounts.of(12)!.sums].map(([state, ns]) => [state, Math.round(ns)]);
+    expect(rounded).toEqual([['running', 10], ['queued', 3], ['lock', 6], ['openmp', 1], ['pipe', 12]]);
+    expect([accounts.of(13), accounts.step, accounts.end]).toEqual([null, 20, 40]);
+  });
+
+  it('have parts of the time', () => {
+    expect(accounts.stretches(12, 25, 30)).toEqual([{ t0: 20, t1: 40, states: [['running', 6], ['queued', 3], ['lock', 1], ['openmp', 1], ['pipe', 7]] }]);
+    expect([accounts.stretches(12, -50, 500).length, accounts.stretches(12, 40, 500).length, accounts.stretches(13, 0, 500).length]).toEqual([2, 0, 0]);
+  });
+
+  it('have a part of what was waited', () => {
+    const account = accounts.of(12);
+    expect([factorOf(account, 'lock'), factorOf(account, 'pipe'), factorOf(account, 'barrier'), factorOf(null, 'lock')]).toEqual([0.5, 1, 0, 1]);
   });
 });
 
@@ -227,16 +254,51 @@ describe('the picture below single waits', () => {
     });
   });
 
+  const sumsOf = (...rows: [bucket: number, kind: number, share: number][]): Answer<Span> => {
+    const columns = [0, 1, 2].map((i) => Float64Array.from(rows.map((row) => row[i])));
+    return { ...answer(new Map()), single: false, t1: 40, width: 10, sums: new Sums(Float64Array.from(rows.map(() => 12)), columns[0], columns[1], columns[2]) };
+  };
+  const rowOf = (sums: Answer<Span>, change: Partial<PictureRow> = {}): PictureRow => ({
+    key: 12, life: { t0: 0, t1: 40 }, stretches: [], account: null, layers: [{ answer: sums, element: 12, stateOf: waitState, spans: [], isOver: false }], dropsMpi: false, ...change,
+  });
+
   it('has waits and, in what is left of each part, what the kernel says', () => {
-    const sums: Answer<Span> = { ...answer(new Map()), single: false, t1: 40, width: 10, sums: new Sums(Float64Array.from([12, 12]), Float64Array.from([0, 1]), Float64Array.from([1, 17]), Float64Array.from([0.5, 1])) };
-    const row = { key: 12, shares: [{ t0: 0, t1: 20, running: 0.125, queued: 0.125 }], layers: [{ answer: sums, element: 12, stateOf: waitState }], dropsMpi: false };
+    const sums = sumsOf([0, 1, 0.5], [1, 17, 1]);
+    const row = rowOf(sums, { stretches: [{ t0: 0, t1: 20, states: [['running', 2.5], ['queued', 2.5]] }] });
     const grid = gridOf([sums], { t0: 0, width: 1, columns: 1 });
     const all = composePicture([row], grid, () => 1);
     // A quarter of these 20 ns is not waited: all of it ran or was queued.
     expect([0, 1, 2, 3].map((column) => all.filledAt(12, column))).toEqual([1, 1, 0, 0]);
+    expect([...all.sums.get(12)!]).toEqual([['running', 2.5], ['queued', 2.5], ['lock', 5], ['mpi', 10]]);
     const waits = composePicture([row], grid, (state) => (state === 'lock' || state === 'mpi' ? 1 : null));
     expect([0, 1, 2].map((column) => waits.filledAt(12, column))).toEqual([0.5, 1, 0]);
     const withoutMpi = composePicture([{ ...row, dropsMpi: true }], grid, (state) => (state === 'mpi' ? 1 : null));
     expect(withoutMpi.filledAt(12, 1)).toBe(0);
+  });
+
+  it('has the sums of the account, wherever the waits are', () => {
+    const accounts = new Accounts(ACCOUNT, 1000n);
+    const account = accounts.of(12);
+    for (const sums of [sumsOf([0, 1, 0.4], [1, 1, 0.6], [3, 1, 0.2]), sumsOf([0, 1, 1], [1, 1, 0.2]), sumsOf()]) {
+      const picture = composePicture([rowOf(sums, { account, stretches: accounts.stretches(12, 0, 40) })], gridOf([sums], { t0: 0, width: 1, columns: 1 }), () => 1);
+      for (const [state, ns] of account!.sums) expect(picture.sums.get(12)!.get(state), state).toBeCloseTo(ns, 9);
+    }
+  });
+
+  it('leaves room for single waits', () => {
+    const accounts = new Accounts(ACCOUNT, 1000n);
+    const single = { answer: answer(new Map()), element: 12, stateOf: waitState, spans: [{ t0: 0, t1: 10, state: 'lock' as const }], isOver: false };
+    const row = rowOf(sumsOf(), { layers: [single], account: accounts.of(12), stretches: accounts.stretches(12, 0, 20) });
+    const picture = composePicture([row], { t0: 0, width: 10, columns: 4 }, () => 1);
+    expect([0, 1].map((column) => picture.filledAt(12, column) > 0)).toEqual([false, true]);
+    expect(picture.sums.get(12)!.get('lock')).toBeUndefined();
+    expect(picture.sums.get(12)!.get('running')).toBeCloseTo(4, 9);
+  });
+
+  it('has calls over what the thread did in them', () => {
+    const calls = sumsOf([0, 1, 1], [1, 1, 1]);
+    const row = rowOf(calls, { layers: [{ answer: calls, element: 12, stateOf: callState, spans: [], isOver: true }], stretches: [{ t0: 0, t1: 40, states: [['running', 40]] }] });
+    const picture = composePicture([row], gridOf([calls], { t0: 0, width: 1, columns: 1 }), () => 1);
+    expect([...picture.sums.get(12)!]).toEqual([['running', 20], ['messages', 20]]);
   });
 });

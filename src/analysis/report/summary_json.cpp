@@ -2,6 +2,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "analysis/account/account_json.h"
 #include "analysis/documents/json_rows.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/places/place_json.h"
@@ -157,37 +158,6 @@ Json EfficiencyJson(const Efficiency& row) {
           {"sampled", row.sampled}};
 }
 
-Json ThreadAccountJson(const ThreadAccount& row, bool is_exact) {
-  Json lines = Json::object();
-  for (const AccountLine& line : row.lines) lines[line.name] = line.ns * 1e-9;
-  return {{"id", row.thread},
-          {"pid", Known(row.pid)},
-          {"tid", Known(row.tid)},
-          {"name", row.name},
-          {"life_seconds", row.life_ns * 1e-9},
-          {"seconds", std::move(lines)},
-          {"unknown_seconds", row.unknown_ns * 1e-9},
-          {"alone_seconds", is_exact ? Json(row.alone_ns * 1e-9) : Json(nullptr)},
-          {"idle_cpu_seconds", is_exact ? Json(row.idle_ns * 1e-9) : Json(nullptr)}};
-}
-
-Json AccountJson(const Account& account) {
-  if (account.threads.empty()) return nullptr;
-  const CpuAccount& all = account.cpus;
-  const auto thread = [&account](const ThreadAccount& row) { return ThreadAccountJson(row, account.is_exact); };
-  const auto exact = [&account](double ns) { return account.is_exact ? Json(ns * 1e-9) : Json(nullptr); };
-  const auto divided = [&all](double ns) { return all.is_divided ? Json(ns * 1e-9) : Json(nullptr); };
-  return {{"exact", account.is_exact},
-          {"cpus", all.cpus},
-          {"wall_seconds", all.wall_ns * 1e-9},
-          {"program_seconds", all.program_ns * 1e-9},
-          {"others_seconds", divided(all.others_ns)},
-          {"idle_seconds", divided(all.idle_ns)},
-          {"unknown_seconds", divided(all.unknown_ns)},
-          {"no_thread_seconds", exact(all.no_thread_ns)},
-          {"threads", JsonRows(account.threads, thread)}};
-}
-
 Json InfluenceJson(const Influence& influence) {
   const bool is_counted = influence.futex_calls != model::kAbsent;
   Json json = {{"futex_calls", Known(influence.futex_calls)},
@@ -227,7 +197,7 @@ std::string ToJson(const Summary& summary) {
       {"growing", summary.growing},
       {"verdict", ToJson(summary.verdict)},
       {"findings", ToJson(summary.findings)},
-      {"account", AccountJson(summary.account)},
+      {"account", ToJson(summary.account)},
       {"thread_counts", ThreadCountsJson(summary.thread_counts)},
       {"efficiencies", JsonRows(summary.efficiencies, EfficiencyJson)},
       {"totals", TotalsJson(summary.totals)},

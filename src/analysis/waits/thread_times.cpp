@@ -67,6 +67,7 @@ void ThreadTimesOperator::Add(const Place& place, const model::SampleBlock& bloc
     const double run_ns = std::max(thread.run_ns, static_cast<double>(run) * place.factor);
     const double queue_ns = std::max(thread.queue_ns, static_cast<double>(queue) * place.factor);
     AddToBins(thread.t_ns, t_ns, run_ns - thread.run_ns, queue_ns - thread.queue_ns);
+    if (visit_) visit_(place.thread, {thread.t_ns, t_ns}, run_ns - thread.run_ns, queue_ns - thread.queue_ns);
     thread.t_ns = t_ns;
     thread.run_ns = run_ns;
     thread.queue_ns = queue_ns;

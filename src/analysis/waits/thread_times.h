@@ -2,10 +2,12 @@
 /// Scheduling of the program's threads: from the series of the sensor `thread`.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/operators/operator.h"
@@ -45,7 +47,10 @@ struct ThreadTimes {
 /// Takes the samples of the sensor `thread`. Bounded: sums for each thread, and for parts of time.
 class ThreadTimesOperator final : public Operator {
  public:
-  explicit ThreadTimesOperator(TimeGrid grid = {}) : grid_(grid) {}
+  /// Sees how long a thread ran and queued between two of its samples.
+  using Visit = std::function<void(model::ElementId thread, model::TimeRange range, double run_ns, double queue_ns)>;
+
+  explicit ThreadTimesOperator(TimeGrid grid = {}, Visit visit = {}) : grid_(grid), visit_(std::move(visit)) {}
 
   void Learn(const std::shared_ptr<const model::Metadata>& meta) override { meta_ = meta; }
   std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
@@ -78,6 +83,7 @@ class ThreadTimesOperator final : public Operator {
   std::map<model::StreamId, std::vector<Place>> places_;
   std::unordered_map<model::ElementId, Thread> threads_;
   TimeGrid grid_;
+  Visit visit_;  ///< may be empty
   std::vector<ThreadTimeBin> bins_;
 };
 

@@ -1,16 +1,9 @@
-// Shares of a thread's time that it ran, and that it could have run but had no CPU: the kernel's sums, as the sensor "thread" samples
-// them. What is left is sleep, of which the waits say for what.
+// How long a thread ran, and could have run but had no CPU: the kernel's sums, as the sensor "thread" samples them. They are shown where
+// the account (account.ts) has none, or is too coarse.
 
 import { Holds, stretchOf } from '../charts/combine';
 import type { Series, SessionModel } from '../session/model';
-
-export interface Shares {
-  t0: number;
-  t1: number;
-  /** 0 to 1 of this time. */
-  running: number;
-  queued: number;
-}
+import type { Stretch } from './account';
 
 interface ThreadSeries {
   run: Series;
@@ -40,21 +33,28 @@ export class ActivityReader {
     return this.series().has(thread);
   }
 
+  /** Time between samples; NaN: there are none. */
+  stepOf(thread: number): number {
+    const series = this.series().get(thread);
+    const run = series && this.model.points.get(series.run.id);
+    return run && run.length > 1 ? run.typicalStep() : NaN;
+  }
+
   /** Grows with what the page holds of this thread. */
   version(thread: number): number {
     const series = this.series().get(thread);
     return series ? (this.model.points.get(series.run.id)?.version ?? 0) : 0;
   }
 
-  /** Shares that overlap a range, in order of time. */
-  of(thread: number, t0: number, t1: number): Shares[] {
+  /** Times between samples that overlap a range, in order. */
+  of(thread: number, t0: number, t1: number): Stretch[] {
     const series = this.series().get(thread);
     const run = series && this.model.points.get(series.run.id);
     if (!series || !run || run.length === 0) return [];
     const wait = series.wait ? this.model.points.get(series.wait.id) : undefined;
     const holds = run.exact ? Holds.Before : Holds.After;
     const step = run.typicalStep();
-    const result: Shares[] = [];
+    const result: Stretch[] = [];
     for (let i = Math.max(0, run.holding(t0)); i < run.length; i++) {
       const [from, to] = stretchOf(run.t, run.length, i, holds, step);
       if (from >= t1) break;
@@ -62,7 +62,8 @@ export class ActivityReader {
       const at = wait ? wait.holding(run.t[i]) : -1;
       const queued = wait && at >= 0 && !Number.isNaN(wait.mean[at]) ? wait.mean[at] : 0;
       const running = shareOf(run.mean[i]);
-      result.push({ t0: from, t1: to, running, queued: Math.min(1 - running, shareOf(queued)) });
+      const length = to - from;
+      result.push({ t0: from, t1: to, states: [['running', running * length], ['queued', Math.min(1 - running, shareOf(queued)) * length]] });
     }
     return result;
   }
@@ -101,34 +102,4 @@ export function unionOf(spans: readonly { t0: number; t1: number }[]): { t0: num
     else result.push({ t0, t1 });
   }
   return result;
-}
-
-/**
- * The part of each stretch in which the thread did not wait, divided as the kernel divides all of it.
- * @param known where all waits are known @param waitedIn how long it waited between two moments of it
- */
-export function besideWaits(shares: readonly Shares[], known: { t0: number; t1: number }, waitedIn: (t0: number, t1: number) => number): Shares[] {
-  return shares.map((share) => {
-    const [from, to] = [Math.max(share.t0, known.t0), Math.min(share.t1, known.t1)];
-    const rest = to > from ? 1 - waitedIn(from, to) / (to - from) : 1;
-    // A thread that hardly did anything else ran in the moments between its waits.
-    const running = rest <= 0 ? 1 : Math.min(1, share.running / rest);
-    const queued = rest <= 0 ? 0 : Math.min(1 - running, share.queued / rest);
-    return { ...share, running, queued };
-  });
-}
-
-/** Length of some stretches between two moments. @param union in order, none of which overlap */
-export function lengthIn(union: readonly { t0: number; t1: number }[]): (t0: number, t1: number) => number {
-  return (t0, t1) => {
-    let [low, high] = [0, union.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (union[middle].t1 <= t0) low = middle + 1;
-      else high = middle;
-    }
-    let length = 0;
-    for (let i = low; i < union.length && union[i].t0 < t1; i++) length += Math.min(union[i].t1, t1) - Math.max(union[i].t0, t0);
-    return length;
-  };
 }

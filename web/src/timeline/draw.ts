@@ -5,6 +5,7 @@ import { xOf } from '../charts/canvas';
 import { formatClock } from '../charts/format';
 import { timeStep, timeTicks } from '../charts/ticks';
 import type { Span } from './spans';
+import type { State } from './states';
 
 export interface Area {
   left: number;
@@ -66,6 +67,8 @@ export function drawTimeAxis(context: CanvasRenderingContext2D, area: Area, axis
 
 /** Shares of states by part of the time, on top of each other: a row for each of some elements, a column for each part. */
 export class Picture {
+  /** Time of each row by state, in ns: what the columns have together. */
+  readonly sums = new Map<number, Map<State, number>>();
   private readonly canvas = document.createElement('canvas');
   private readonly rowOf = new Map<number, number>();
   private readonly picture: ImageData;

@@ -19,7 +19,8 @@ import { CriticalPathPanel } from '../waits/critical_path';
 import type { Finding, Place, Waits } from '../waits/documents';
 import { drawArrows, drawHolds, holdColor } from '../waits/hold_draw';
 import { arrowsOf, holdsAt, lastEnd, readTimeline, type Arrow, type LockHold, type Timeline as WaitTimeline, type WaitSpan } from '../waits/timeline';
-import { ActivityReader, unionOf, type Shares } from './activity';
+import { Accounts, type Stretch } from './account';
+import { ActivityReader, unionOf } from './activity';
 import { composePicture, gridOf, type Layered } from './compose';
 import { BAR, drawSpans, drawTimeAxis, pixelOf, ROW, type Area, type Picture } from './draw';
 import { Layer, type LayerHost } from './layer';
@@ -62,6 +63,8 @@ const MAX_HOLD_LINES = 4;
 const EVENTS_LATE_NS = 300e6;
 /** Samples of the kernel's sums come with each update. */
 const PICTURE_MS = 400;
+/** A part of an account that is wider on screen hides what samples say. */
+const COARSE_PX = 40;
 /** Findings that have a row at first. */
 const FEW_FINDINGS = 4;
 /** Opacity of the veil over rows that a chosen finding is not about. */
@@ -72,6 +75,9 @@ export class Timeline {
   readonly documents = [uses('waits', (waits) => {
     this.criticalPath.show(waits.critical_path);
     [this.findings, this.times] = [waits.findings, waits.finding_times];
+    this.accounts = new Accounts(waits.account, this.host.model.origin);
+    this.picture = null;
+    this.showLegend();
     this.changed();
   }), uses('sites')];
   readonly criticalPath: CriticalPathPanel;
@@ -100,6 +106,7 @@ export class Timeline {
   private turned = new Set<number>();
   private focused = new Set<number>();
   private readonly hidden = new Set<Entry>();
+  private accounts = new Accounts(null, 0n);
   private findings: Finding[] = [];
   private times: Waits['finding_times'];
   private marks: Mark[] = [];
@@ -142,8 +149,8 @@ export class Timeline {
   }
 
   /** For the browser tests. */
-  get shown(): { rows: Row[]; timeline: WaitTimeline | null; arrows: Arrow[]; ranks: RankTimeline | null; meetings: Meeting[]; inSight: MessageArrow[]; marks: Mark[]; gutter: number; chosen: string } {
-    return { rows: this.rows, timeline: this.waits.answer, arrows: this.arrows, ranks: this.calls.answer, meetings: this.meetings, inSight: this.inSight, marks: this.marks, gutter: this.gutter, chosen: this.chosen };
+  get shown(): { rows: Row[]; timeline: WaitTimeline | null; arrows: Arrow[]; ranks: RankTimeline | null; meetings: Meeting[]; inSight: MessageArrow[]; marks: Mark[]; gutter: number; chosen: string; accounts: Accounts; sums: Picture['sums'] } {
+    return { rows: this.rows, timeline: this.waits.answer, arrows: this.arrows, ranks: this.calls.answer, meetings: this.meetings, inSight: this.inSight, marks: this.marks, gutter: this.gutter, chosen: this.chosen, accounts: this.accounts, sums: this.picture?.image.sums ?? new Map() };
   }
 
   /** For the browser tests: whether what is on screen was answered. */
@@ -198,6 +205,7 @@ export class Timeline {
     this.calls.reconnected(forget);
     if (!forget) return;
     this.findings = [];
+    this.accounts = new Accounts(null, 0n);
     this.picture = null;
     this.criticalPath.show(null);
     this.changed();
@@ -342,7 +350,7 @@ export class Timeline {
   }
 
   private drawBars(context: CanvasRenderingContext2D, area: Area, bars: Row[]): void {
-    const isSampled = bars.some(({ thread }) => thread && this.activity.has(thread.id));
+    const isSampled = bars.some(({ thread }) => this.isKnown(thread));
     for (const row of bars) {
       const { t0, t1 } = this.lifeOf(row);
       const [from, to] = [Math.max(area.left, xOf(area, t0)), Math.min(area.left + area.width, xOf(area, t1))];
@@ -407,21 +415,35 @@ export class Timeline {
     const end = grid.t0 + grid.columns * grid.width;
     const rows = bars.map((row) => {
       const layers: Layered[] = [];
-      if (this.waits.answer && row.thread) layers.push({ answer: this.waits.answer, element: row.thread.id, stateOf: waitState });
-      if (this.calls.answer && row.rank) layers.push({ answer: this.calls.answer, element: row.rank.id, stateOf: callState });
-      return { key: keyOf(row), shares: this.sharesOf(row, grid.t0, end), layers, dropsMpi: row.rank !== null && this.calls.answer !== null };
+      const { answer: waits } = this.waits;
+      const { answer: calls } = this.calls;
+      const waitSpans = row.thread ? (waits?.spans.get(row.thread.id) ?? []).map(({ t0, t1, kind }) => ({ t0, t1, state: waitState(kind) })) : [];
+      const callSpans = row.rank ? (calls?.spans.get(row.rank.id) ?? []).map(({ t0, t1, state }) => ({ t0, t1, state: callState(state) })) : [];
+      if (waits && row.thread) layers.push({ answer: waits, element: row.thread.id, stateOf: waitState, spans: waitSpans, isOver: false });
+      if (calls && row.rank) layers.push({ answer: calls, element: row.rank.id, stateOf: callState, spans: callSpans, isOver: true });
+      const account = row.thread ? this.accounts.of(row.thread.id) : null;
+      return { key: keyOf(row), life: this.lifeOf(row), stretches: this.stretchesOf(row.thread, grid.t0, end), account, layers, dropsMpi: row.rank !== null && this.calls.answer !== null };
     });
     const pixels = new Map(ORDER.map((state) => [state, this.hidden.has(state) ? null : pixelOf(css(LOOKS[state].color))]));
     this.picture = { image: composePicture(rows, grid, (state) => pixels.get(state) ?? null), key, madeAt: now };
     return this.picture.image;
   }
 
-  /** The kernel's sums of the row's thread, within its life as it is drawn. */
-  private sharesOf(row: Row, from: number, to: number): Shares[] {
-    if (!row.thread) return [];
-    const { t0, t1 } = this.lifeOf(row);
-    const cut = this.activity.of(row.thread.id, from, to).map((share) => ({ ...share, t0: Math.max(share.t0, t0), t1: Math.min(share.t1, t1) }));
-    return cut.filter((share) => share.t1 > share.t0);
+  /** Whether it is recorded what this thread did. */
+  private isKnown(thread: Element | null): boolean {
+    return thread !== null && (this.accounts.of(thread.id) !== null || this.activity.has(thread.id));
+  }
+
+  /** What a thread did: by its account, or by samples where these are finer and that is too coarse to be looked at. */
+  private stretchesOf(thread: Element | null, from: number, to: number): Stretch[] {
+    if (!thread) return [];
+    const { accounts, activity } = this;
+    if (!accounts.of(thread.id)) return activity.of(thread.id, from, to);
+    const isCoarse = (accounts.step / this.host.view.length) * this.plotWidth > COARSE_PX && activity.stepOf(thread.id) < accounts.step / 2;
+    const samples = activity.of(thread.id, isCoarse ? from : Math.max(from, accounts.end), to);
+    const parts = accounts.stretches(thread.id, from, to);
+    if (!isCoarse) return [...parts, ...samples];
+    return samples.map((sample) => ({ ...sample, states: [...sample.states, ...sleepsIn(sample, parts)] }));
   }
 
   private drawName(context: CanvasRenderingContext2D, row: Row): void {
@@ -480,8 +502,9 @@ export class Timeline {
   private showLegend(): void {
     const seen = new Set<State>();
     const bars = this.rowsInSight(0);
-    const isSampled = bars.some(({ thread }) => thread && this.activity.has(thread.id));
+    const isSampled = bars.some(({ thread }) => this.isKnown(thread));
     if (isSampled) for (const state of ['running', 'queued'] as const) seen.add(state);
+    for (const { thread } of bars) for (const [state, ns] of this.accounts.of(thread?.id ?? 0)?.sums ?? []) if (ns > 0) seen.add(state);
     for (const [answer, stateOf] of [[this.waits.answer, waitState], [this.calls.answer, callState]] as const) {
       for (const kind of answer?.sums.state ?? []) seen.add(stateOf(kind));
     }
@@ -634,13 +657,15 @@ export class Timeline {
     const holds = this.holdsUnderPointer(this.slack).slice(0, MAX_HOLD_LINES).map((hold) => tips.hold(hold, holdColor(hold.object, this.host.css)));
     const wait = this.waitUnderPointer();
     const about = this.marks.filter((mark) => concerns(mark, row) && (!wait || !this.waits.answer?.single || waitsOf(mark, [wait]).length > 0)).map((mark) => tips.finding(mark));
-    if (wait) return [name, ...tips.wait(wait, this.arrows.find((one) => one.to === wait)?.from.thread), ...about, ...holds];
+    const account = row.thread && this.accounts.of(row.thread.id);
+    const all = account ? [tips.account(account)] : [];
+    if (wait) return [name, ...tips.wait(wait, this.arrows.find((one) => one.to === wait)?.from.thread), ...about, ...holds, ...all];
     const { t0, t1 } = this.lifeOf(row);
     if (t < t0 || t > t1) return null;
     const sums = this.sumLines(row, t);
-    const shares = row.thread ? this.activity.of(row.thread.id, t, t + 1)[0] : undefined;
-    const plain = sums.length > 0 || shares ? [] : [el('p', {}, row.rank ? 'computes, or is in a call that neither sends nor receives' : 'does not wait')];
-    return [name, ...sums, ...plain, ...(shares ? tips.activity(shares) : []), ...(sums.length > 0 ? about : []), ...holds];
+    const stretch = this.stretchesOf(row.thread, t, t + 1).find((one) => one.t0 <= t && one.t1 > t);
+    const plain = sums.length > 0 || stretch ? [] : [el('p', {}, row.rank ? 'computes, or is in a call that neither sends nor receives' : 'does not wait')];
+    return [name, ...sums, ...plain, ...(stretch ? tips.stretch(stretch) : []), ...(sums.length > 0 ? about : []), ...holds, ...all];
   }
 
   /** States of a row in the part of the time that is pointed at. */
@@ -653,6 +678,16 @@ export class Timeline {
       return sums.map(({ kind, share }) => this.tips.state(stateOf(kind), `${Math.round(share * 100)} % ${LOOKS[stateOf(kind)].name}`));
     });
   }
+}
+
+/** What else a thread did while it neither ran nor was queued, divided as in the part of its account there. */
+function sleepsIn({ t0, t1, states }: Stretch, parts: Stretch[]): [State, number][] {
+  const part = parts.find((one) => one.t1 > (t0 + t1) / 2);
+  const isAsleep = ([state]: [State, number]): boolean => state !== 'running' && state !== 'queued';
+  const active = (part?.states ?? []).reduce((sum, state) => sum + (isAsleep(state) ? 0 : state[1]), 0);
+  const asleep = part ? part.t1 - part.t0 - active : 0;
+  const rest = states.reduce((sum, [, ns]) => sum - ns, t1 - t0);
+  return asleep <= 0 ? [] : (part?.states ?? []).filter(isAsleep).map(([state, ns]) => [state, (ns / asleep) * rest]);
 }
 
 /** Rows that have a bar. */

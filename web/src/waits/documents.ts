@@ -78,10 +78,29 @@ export interface Balance {
   idle: number | null;
 }
 
+/** When a thread was in one state: nanoseconds by part of the time, from the part `first` on. */
+export interface StateTimes {
+  state: string;
+  /** What events of waits say that it was. */
+  waited_ns: number;
+  before_ns: number;
+  first: number;
+  ns: number[];
+}
+
+/** What each thread did with its time (docs/account.md). */
+export interface Account {
+  threads: { id: number; life_seconds: number; seconds: Record<string, number>; unknown_seconds: number }[];
+  threads_in_all: number;
+  parts: { t0_ns: number; width_ns: number; count: number; threads: { id: number; lines: StateTimes[] }[] };
+}
+
 export interface Waits {
   /** What the program does most of the time; null: too little is known. */
   verdict: { text: string } | null;
   balance: Balance | null;
+  /** null: nothing is known of any thread. */
+  account: Account | null;
   findings: Finding[];
   /** The parts of the time in which each finding lost some: begin, end and what was lost, in ns; absent or empty: not known. */
   finding_times?: [number, number, number][][];

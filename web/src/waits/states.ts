@@ -1,6 +1,7 @@
 // What a thread can wait for, as the page shows it.
 
-export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'future' | 'file' | 'mpi' | 'create' | 'child' | 'sleep' | 'poll';
+export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'future' | 'file' | 'mpi' | 'create' | 'child' | 'sleep' | 'poll'
+  | 'pipe' | 'socket' | 'device' | 'event' | 'signal' | 'memory' | 'stopped' | 'call';
 
 export const STATES: Record<State, { name: string; color: string }> = {
   lock: { name: 'lock', color: '--wait-lock' },
@@ -18,13 +19,22 @@ export const STATES: Record<State, { name: string; color: string }> = {
   child: { name: 'child', color: '--wait-child' },
   sleep: { name: 'sleep', color: '--wait-sleep' },
   poll: { name: 'poll', color: '--wait-poll' },
+  pipe: { name: 'pipe', color: '--wait-pipe' },
+  socket: { name: 'socket', color: '--wait-socket' },
+  device: { name: 'device', color: '--wait-device' },
+  event: { name: 'event', color: '--wait-event' },
+  signal: { name: 'signal', color: '--wait-signal' },
+  memory: { name: 'memory', color: '--wait-memory' },
+  stopped: { name: 'stopped', color: '--wait-stopped' },
+  call: { name: 'another system call', color: '--wait-call' },
 };
 export const ALL_STATES = Object.keys(STATES) as State[];
 
 /** By the number in src/wire/sync.h. */
 const BY_NUMBER: State[] = [];
+// The same names as in an account (AccountName in src/analysis/account/account.h).
 const NUMBERS: [number, State][] = [
-  [1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'openmp'], [12, 'openmp'], [13, 'openmp'], [14, 'openmp'],
+  [1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'lock'], [12, 'barrier'], [13, 'openmp'], [14, 'openmp'],
   [15, 'once'], [16, 'file'], [17, 'mpi'], [18, 'create'], [19, 'child'], [20, 'sleep'], [21, 'poll'], [22, 'future'],
 ];
 for (const [number, state] of NUMBERS) BY_NUMBER[number] = state;
@@ -34,8 +44,10 @@ export function stateOfNumber(kind: number): State {
   return BY_NUMBER[kind] ?? 'lock';
 }
 
-/** @param kind as the server names it: "mutex", "OpenMP barrier" */
+/** @param kind as the server names it, or a line of an account: "mutex", "OpenMP barrier", "pipe" */
 export function stateOf(kind: string): State {
+  if (kind === 'OpenMP critical') return 'lock';
+  if (kind === 'OpenMP barrier') return 'barrier';
   if (kind.startsWith('OpenMP')) return 'openmp';
   if (kind === 'MPI') return 'mpi';
   if (kind === 'thread creation') return 'create';
