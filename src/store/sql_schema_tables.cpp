@@ -196,11 +196,12 @@ class AccountTable {
   Result<std::shared_ptr<const std::vector<AccountRow>>> Rows(const std::shared_ptr<Source>& source) {
     if (!read_) return Error{Errc::kUnavailable, "the table account is not computed here", "attune query FILE has it"};
     const uint64_t version = source->Version();
-    if (rows_ == nullptr || version_ != version || source_.lock() != source) {
+    auto metadata = source->Meta();
+    if (rows_ == nullptr || version_ != version || metadata_ != metadata) {
       ATTUNE_TRY(auto rows, read_(*source));
       rows_ = std::make_shared<const std::vector<AccountRow>>(std::move(rows));
       version_ = version;
-      source_ = source;
+      metadata_ = std::move(metadata);
     }
     return rows_;
   }
@@ -209,7 +210,7 @@ class AccountTable {
   const AccountReader read_;
   std::shared_ptr<const std::vector<AccountRow>> rows_;
   uint64_t version_ = 0;
-  std::weak_ptr<Source> source_;
+  std::shared_ptr<const model::Metadata> metadata_;  ///< of the same recording
 };
 
 class AccountRows : public SqlRows {

@@ -46,7 +46,8 @@ class Exports(E2E):
             decoded = subprocess.run(["protoc", "--decode_raw"], stdin=file, capture_output=True, check=True).stdout.decode()
         packets = re.findall(r"^1 \{$", decoded, re.M)
         self.assertEqual(len(re.findall(r"^  10: 1$", decoded, re.M)), len(packets), "a packet without its sequence")
-        counters = self.query(self.recording, "select count(*) as n from series")[0]["n"]
+        states = "select count(*) as n from account where thread is not null and state <> 'unknown'"
+        counters = self.count("series") + self.query(self.recording, states)[0]["n"]
         self.assertEqual(len(re.findall(r"^    8 \{$", decoded, re.M)), counters, "counter tracks")
 
     def test_numascope_shows_rates_of_one_sensor(self):

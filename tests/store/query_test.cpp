@@ -70,6 +70,26 @@ class QueryTest : public testing::Test {
   std::unique_ptr<Query> query_;
 };
 
+TEST_F(QueryTest, AccountIsComputedOnceByTheOneWhoOpens) {
+  int computed = 0;
+  auto query = Query::Open(*writer_, [&computed](model::Source&) -> Result<std::vector<AccountRow>> {
+    ++computed;
+    return std::vector<AccountRow>{{7, 3, "running", 5}, {7, 3, "lock", 6}, {0, 0, "idle", 9}};
+  });
+  ASSERT_TRUE(query.ok());
+  query_ = std::make_unique<Query>(*std::move(query));
+  EXPECT_EQ(One("select count(*) from account a join account b on a.state = b.state"), "3");
+  EXPECT_THAT(Ask("select thread, process, state, ns from account where ns > 5 order by ns"),
+              ElementsAre(ElementsAre("7", "3", "lock", "6"), ElementsAre("NULL", "NULL", "idle", "9")));
+  EXPECT_EQ(computed, 1);
+}
+
+TEST_F(QueryTest, AccountThatNobodyComputesIsAnError) {
+  const auto summary = query_->Run("select * from account", {});
+  ASSERT_FALSE(summary.ok());
+  EXPECT_THAT(summary.error().message, HasSubstr("not computed here"));
+}
+
 TEST_F(QueryTest, HasTheTables) {
   EXPECT_EQ(One("select value from info where key = 'format'"), "attune recording, version 0");
   EXPECT_THAT(Ask("select id, parent, kind, host, os_id, name from elements where kind = 'thread'"),

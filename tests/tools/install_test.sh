@@ -65,6 +65,8 @@ database.load_extension(sys.argv[1])
 database.execute("select attune_open(?)", (sys.argv[2],))
 commands = [row[0] for row in database.execute("select command from processes")]
 assert commands == ["sleep 0.1"], commands
+states = dict(database.execute("select state, ns from account where thread is not null"))
+assert states["sleep"] >= 100e6, states
 PYTHON
 
 # A program outside the source tree, against the shared and the static library, with what pkg-config says.
