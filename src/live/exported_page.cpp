@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/base64.h"
+#include "base/units.h"
 #include "live/assets.h"
 #include "live/documents.h"
 #include "live/feed.h"
@@ -207,6 +208,11 @@ class Answers {
 };
 
 }  // namespace
+
+std::string TitleOfPart(const std::string& title, model::TimeRange all, model::TimeRange part) {
+  return fmt::format("{}, {} to {}", title, FormatDuration(part.t0_ns - all.t0_ns),
+                     FormatDuration(part.t1_ns - all.t0_ns));
+}
 
 Status WriteExportedPage(model::Source& source, std::unique_ptr<Analyses> analyses, const std::string& title,
                          const PageWriter& write, const PageProgress& progress) {

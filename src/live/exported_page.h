@@ -23,6 +23,9 @@ using PageProgress = std::function<void(double done)>;
 /// The rest goes to finer resolutions, the coarser ones first: of a minute of a common recording they are all there.
 inline constexpr size_t kMaxExportedBytes = 2'900'000;
 
+/// "job.attune, 10 s to 12 s": a part of a recording of this title, which is `all` long.
+std::string TitleOfPart(const std::string& title, model::TimeRange all, model::TimeRange part);
+
 /// Writes what the source has at this moment. @param title as the page shows it @param progress may be empty
 /// @return kUnavailable: attune was built without its page; what reading, and `write`, say
 /// @cost seconds, and memory for the compressed file and for the largest of its parts

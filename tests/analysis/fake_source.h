@@ -40,6 +40,7 @@ class FakeSource : public model::Source {
   std::vector<model::Collective> collectives;
   std::vector<std::array<int64_t, 3>> clock;
   std::map<model::StreamId, std::vector<std::pair<int64_t, std::vector<int64_t>>>> samples;
+  std::vector<model::SeriesView> views;  ///< answer to every view
 
   model::ElementId AddElement(model::ElementKind kind, std::string name, model::ElementId parent = 0,
                               int64_t os_id = model::kAbsent) {
@@ -127,9 +128,7 @@ class FakeSource : public model::Source {
     return {};
   }
 
-  Result<std::vector<model::SeriesView>> View(const model::ViewRequest&) override {
-    return std::vector<model::SeriesView>{};
-  }
+  Result<std::vector<model::SeriesView>> View(const model::ViewRequest&) override { return views; }
   uint64_t Version() override { return 1; }
   bool WaitForNews(uint64_t, std::chrono::milliseconds) override { return false; }
   bool Growing() override { return growing; }

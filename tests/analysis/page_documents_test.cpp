@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/page_document.h"
@@ -371,6 +372,31 @@ TEST(PageDocuments, CountersAreEmptyWhereNothingWasCounted) {
   EXPECT_TRUE(json["events"].empty());
   EXPECT_TRUE(json["threads"].empty());
   EXPECT_EQ(json["threads_in_all"], 0);
+}
+
+TEST(PageDocuments, TheCourseIsHowBusyTheCpusWere) {
+  Program program;
+  EXPECT_TRUE(program.Get("course")["busy"].empty());
+  std::vector<FakeSource::Signal> signals;
+  for (const char* name : {"cpu0", "cpu1"})
+    signals.push_back({program.AddElement(ElementKind::kCpu, name), "cpu", "idle", "ns"});
+  program.AddStream(100 * kMs, signals);
+  for (model::Series& series : program.meta.series) series.max_per_second = 1'000'000'000;
+  // CPU 0 is busy for the first half, CPU 1 always for a quarter; of 600 to 800 ms nothing is known.
+  for (model::SeriesId id = 1; id <= 2; ++id) {
+    model::SeriesView view{.series = id, .exact = true};
+    for (int64_t i = 0; i < 10; ++i) {
+      view.t_ns.push_back(i * 100 * kMs);
+      view.count.push_back(1);
+      const double idle = id == 2 ? 0.75e9 : i < 5 ? 0 : 1e9;
+      view.mean.push_back(i == 6 || i == 7 ? std::numeric_limits<double>::quiet_NaN() : idle);
+    }
+    program.views.push_back(std::move(view));
+  }
+  const Json json = program.Get("course");
+  EXPECT_EQ(json["t0_ns"], 0);
+  EXPECT_EQ(json["t1_ns"], 1000 * kMs);
+  EXPECT_EQ(json["busy"], Json({0.625, 0.625, 0.375, nullptr, 0.125}));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ describe('Hot lines', () => {
   const site = (file: string, line: number | null): HotLines['lines'][number]['site'] => ({ id: 1, name: 'a+1', function: 'f', file, line, module: '/bin/a' });
   const hot: HotLines = {
     events: [{ event: 'cpu-time', unit: 'ns', count: 9e6, samples: 3 }, { event: 'page-faults', unit: '', count: 5, samples: 5 }],
-    lines: [{ site: site('/a.c', 3), counts: [9e6, 0], share: 1 }, { site: site('/a.c', 7), counts: [0, 4], share: 0.8 }, { site: site('/b.c', 3), counts: [0, 1], share: 0.2 }, { site: site('/b.c', null), counts: [1, 0], share: 0 }],
+    lines: [{ site: null, counts: [1e6, 1], share: 0.1 }, { site: site('/a.c', 3), counts: [9e6, 0], share: 1 }, { site: site('/a.c', 7), counts: [0, 4], share: 0.8 }, { site: site('/b.c', 3), counts: [0, 1], share: 0.2 }, { site: site('/b.c', null), counts: [1, 0], share: 0 }],
     lines_in_all: 4,
   };
 

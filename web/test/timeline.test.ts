@@ -30,7 +30,7 @@ function job(): SessionModel {
   return model;
 }
 
-const ALL = { detail: 'groups' as const, turned: new Set<number>(), words: [], focused: new Set<number>() };
+const ALL = { detail: 'groups' as const, turned: new Set<number>(), words: [], focused: new Set<number>(), room: 0 };
 const named = (rows: Row[]): (string | number)[][] => rows.map(({ kind, element: one, thread, rank }) => [kind, one?.id ?? 0, thread?.id ?? 0, rank?.id ?? 0]);
 
 describe('rows of the timeline', () => {
@@ -58,6 +58,13 @@ describe('rows of the timeline', () => {
   it('are those that were chosen: ranks with all of theirs, or threads', () => {
     expect(named(rowsOf(job(), [], 0, { ...ALL, focused: new Set([20]) }))).toEqual([['group', 20, 22, 20]]);
     expect(named(rowsOf(job(), [], 0, { ...ALL, focused: new Set([23]) }))).toEqual([['group', 20, 23, 20]]);
+  });
+
+  it('use the room that there is, where they are few', () => {
+    const heights = (room: number): number[] => rowsOf(job(), [], 0, { ...ALL, room }).map(({ height }) => height);
+    expect(heights(0)).toEqual([17, 17, 17]);
+    expect(heights(90)).toEqual([30, 30, 30]);
+    expect(heights(2000)).toEqual([51, 51, 51]);
   });
 
   it('of one process are its threads alone', () => {

@@ -242,10 +242,7 @@ Result<Chosen> Open(const Options& options) {
 std::string NameOf(const Chosen& chosen, const Options& options) {
   std::string name = std::filesystem::path(options.file).filename().string();
   if (chosen.part == nullptr) return name;
-  const model::TimeRange all = chosen.recording->Extent();
-  const model::TimeRange part = chosen.part->Extent();
-  return fmt::format("{}, {} to {}", name, FormatDuration(part.t0_ns - all.t0_ns),
-                     FormatDuration(part.t1_ns - all.t0_ns));
+  return live::TitleOfPart(name, chosen.recording->Extent(), chosen.part->Extent());
 }
 
 /// A line that is rewritten on a terminal and gone at the end.

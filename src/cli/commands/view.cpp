@@ -70,8 +70,9 @@ Result<int> Run(const Options& options) {
   server_options.tls_key = options.tls_key;
   server_options.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
   server_options.compare = analysis::CompareToJson;
-  server_options.analyse = [](model::Source& analysed, bool trusted) {
-    return session::MakePageAnalyses(analysed, trusted ? session::SourceIs::kRecording : session::SourceIs::kForeign);
+  server_options.analyse = [title = server_options.title](model::Source& analysed, bool trusted) {
+    return session::MakePageAnalyses(analysed, trusted ? session::SourceIs::kRecording : session::SourceIs::kForeign,
+                                     trusted ? title : "");
   };
   server_options.compare_with = other.get();
   server_options.compare_with_title = FileName(options.other);

@@ -48,8 +48,8 @@ class PageComponent : public Component {
     };
     server.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
     server.compare = analysis::CompareToJson;
-    server.analyse = [](model::Source& source, bool trusted) {
-      return MakePageAnalyses(source, trusted ? SourceIs::kThisSession : SourceIs::kForeign);
+    server.analyse = [title = server.title](model::Source& source, bool trusted) {
+      return MakePageAnalyses(source, trusted ? SourceIs::kThisSession : SourceIs::kForeign, trusted ? title : "");
     };
     if (options.make_console) server.console = options.make_console();
     ATTUNE_TRY(server_, live::Server::Start(recording_.writer(), server));

@@ -10,6 +10,8 @@
 #include "analysis/timeline/thread_timeline.h"
 #include "base/base64.h"
 #include "export/export.h"
+#include "live/exported_page.h"
+#include "model/ranged_source.h"
 #include "symbols/symbolizer.h"
 
 namespace attune::session {
@@ -18,10 +20,13 @@ namespace {
 /// For looking up names before a document; what is not done then is not named in it.
 constexpr std::chrono::milliseconds kNamingLimit{2000};
 
-/// A file of the whole recording, as a page saves it.
+/// Files of the recording, as a page saves them.
 constexpr std::string_view kTraceDocument = "perfetto";
-/// It is in memory as a whole, and kept for all clients.
+constexpr std::string_view kHtmlDocument = "html";
+/// They are in memory as a whole, and kept for all clients.
 constexpr size_t kMaxTraceBytes = size_t{32} << 20;
+
+std::string FileText(std::string_view bytes) { return R"({"base64":")" + Base64(bytes) + R"("})"; }
 
 /// {"base64": ...}: what `attune export --to perfetto` writes.
 Result<std::string> TraceText(model::Source& source) {
@@ -35,23 +40,42 @@ Result<std::string> TraceText(model::Source& source) {
   };
   ATTUNE_CHECK_OK(
       exports::Export(source, exports::ExportFormat::kPerfetto, write, {}, {}, analysis::VisitMessagePairs));
-  return R"({"base64":")" + Base64(trace) + R"("})";
+  return FileText(trace);
+}
+
+/// {"base64": ...}: what `attune export --to html` writes.
+Result<std::string> HtmlText(model::Source& source, SourceIs what, const std::string& title) {
+  std::string page;
+  const auto write = [&page](std::string_view bytes) -> Status {
+    page += bytes;
+    return {};
+  };
+  ATTUNE_CHECK_OK(live::WriteExportedPage(source, MakePageAnalyses(source, what, title), title, write));
+  return FileText(page);
+}
+
+/// A client's file has no name here: the first program's.
+std::string TitleOf(const model::Metadata& meta, const std::string& title) {
+  if (!title.empty() || meta.processes.empty()) return title;
+  return meta.processes.front().command;
 }
 
 class PageAnalyses final : public live::Analyses {
  public:
-  PageAnalyses(model::Source& source, SourceIs what)
-      : source_(source), what_(what), namer_(Trust()), timeline_(source), ranks_(source) {}
+  PageAnalyses(model::Source& source, SourceIs what, std::string title)
+      : source_(source), what_(what), title_(std::move(title)), namer_(Trust()), timeline_(source), ranks_(source) {}
 
   std::vector<live::DocumentKind> Documents() const override {
     std::vector<live::DocumentKind> kinds;
     for (const analysis::PageDocument& document : documents_) kinds.push_back({document.name, document.may_have_range});
     kinds.push_back({.name = std::string(kTraceDocument), .is_file = true});
+    kinds.push_back({.name = std::string(kHtmlDocument), .may_have_range = true, .is_file = true});
     return kinds;
   }
 
   Result<std::string> Document(std::string_view name, const std::optional<model::TimeRange>& range) override {
     if (name == kTraceDocument) return TraceText(source_);
+    if (name == kHtmlDocument) return Html(range);
     ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
     const auto found = std::ranges::find(documents_, name, &analysis::PageDocument::name);
     if (found == documents_.end()) return Error{Errc::kInvalidArgument, "there is no such document", ""};
@@ -97,8 +121,16 @@ class PageAnalyses final : public live::Analyses {
     return what_ == SourceIs::kThisSession ? analysis::TrustPaths::kYes : analysis::TrustPaths::kNo;
   }
 
+  Result<std::string> Html(const std::optional<model::TimeRange>& range) {
+    const std::string title = TitleOf(*source_.Meta(), title_);
+    if (!range) return HtmlText(source_, what_, title);
+    model::RangedSource part(source_, *range);
+    return HtmlText(part, what_, live::TitleOfPart(title, source_.Extent(), part.Extent()));
+  }
+
   model::Source& source_;
   const SourceIs what_;
+  const std::string title_;
   const std::vector<analysis::PageDocument> documents_ = analysis::MakeAllPageDocuments();
   analysis::SiteNamer namer_;  // with the next one on the thread of documents
   symbols::Symbolizer symbolizer_;
@@ -108,8 +140,8 @@ class PageAnalyses final : public live::Analyses {
 
 }  // namespace
 
-std::unique_ptr<live::Analyses> MakePageAnalyses(model::Source& source, SourceIs what) {
-  return std::make_unique<PageAnalyses>(source, what);
+std::unique_ptr<live::Analyses> MakePageAnalyses(model::Source& source, SourceIs what, std::string title) {
+  return std::make_unique<PageAnalyses>(source, what, std::move(title));
 }
 
 }  // namespace attune::session

@@ -2,6 +2,7 @@
 /// Analyses of the data as a whole for the page, computed by src/analysis: the same for a session and for a recording.
 
 #include <memory>
+#include <string>
 
 #include "live/analyses.h"
 #include "model/source.h"
@@ -15,7 +16,7 @@ enum class SourceIs {
   kForeign,      ///< a client's file: programs as above for their names, no sources
 };
 
-/// @param source must outlive the result
-std::unique_ptr<live::Analyses> MakePageAnalyses(model::Source& source, SourceIs what);
+/// @param source must outlive the result @param title of a page that is saved as a file
+std::unique_ptr<live::Analyses> MakePageAnalyses(model::Source& source, SourceIs what, std::string title = "");
 
 }  // namespace attune::session

@@ -30,7 +30,7 @@ import { addKeys } from './keys';
 import { isSmall, Layout } from './layout';
 import { AddressBar, keepToken, keptToken, linkFor, readLink, takeToken } from './link';
 import { newSettings } from './settings';
-import { TraceSaver } from './trace';
+import { FileSaver } from './files';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
 const MAX_SERIES = 1024;
@@ -43,6 +43,8 @@ const CREDITS = 2;
 const LINK_DELAY_MS = 400;
 const MAX_AGES = 2000;
 const ALARMS_TAB = 4;
+/** On both sides of a run that has ended. */
+const RUN_MARGIN = 0.02;
 const TEXT_INTERVAL_MS = 125;
 
 export class App {
@@ -85,8 +87,16 @@ export class App {
   private drawnEnd = 0;
   private linkTimer = 0;
   private readonly address = new AddressBar();
-  private readonly trace = new TraceSaver({ send: (message) => this.connection.send(message), title: () => this.model.title, setLoading: (text) => this.layout.setLoading(text), toast: (level, text) => this.layout.toast(level, text) });
+  private readonly files = new FileSaver({
+    send: (message) => this.connection.send(message),
+    model: this.model,
+    view: this.view,
+    setLoading: (text) => this.layout.setLoading(text),
+    toast: (level, text) => this.layout.toast(level, text),
+  });
   private started = false;
+  /** A program that was started had not ended when it was heard of last. */
+  private runs = false;
   private wasLoaded = false;
   private state: ConnectionState = 'connecting';
   /** When the server was heard last; NaN: it is there. */
@@ -108,7 +118,7 @@ export class App {
     const range = (): Range => this.view.range;
     this.picker = new Picker({ model: this.model, selected: this.selected, onSelect: () => this.selectionChanged() });
     this.processes = new ProcessList({ model: this.model, range, onShow: show });
-    this.navigator = new Navigator({ model: this.model, range, onShow: show });
+    this.navigator = new Navigator({ model: this.model, range, onShow: show, ask: (document) => this.connection.send({ document }), redraw: () => (this.dirty = true) });
     this.threads = new ThreadTable({
       model: this.model, range, moment: () => this.moment(),
       onSelect: (series) => {
@@ -142,12 +152,12 @@ export class App {
         this.themeChanged();
       },
       onShare: () => void this.share(),
-      onTrace: () => this.trace.ask(),
+      onFile: (file, compare) => void this.load(file, compare),
+      onSaveFile: (kind) => this.files.ask(kind),
       onLabel: (text) => this.addLabel(text),
       onToken: (token) => void this.start(token),
       onPause: () => this.pause(),
       onSampling: () => this.sampling.toggle(),
-      onFile: (file, compare) => void this.load(file, compare),
       onBack: () => this.connection.restart(),
       onCharts: (charts) => {
         this.settings.charts = charts;
@@ -192,7 +202,7 @@ export class App {
     this.state = state;
     if (state === 'open') this.goneSince = NaN;
     else if (state === 'waiting' && Number.isNaN(this.goneSince)) this.goneSince = Date.now();
-    this.waits?.setGone(state === 'waiting' ? this.goneText() : '');
+    this.waits?.setGone(Number.isNaN(this.goneSince) ? '' : this.goneText());
     this.showState();
     this.showRange();
     if (state === 'refused') this.layout.askForToken('Open the address that attune printed, or paste it here.');
@@ -216,7 +226,7 @@ export class App {
     if (applied.hello) this.greet(applied.restarted);
     if (applied.raw?.kind === 'comparison' || applied.raw?.kind === 'pair') void this.comparison.take(applied.raw);
     else if (applied.raw?.kind === 'console') this.console?.take(applied.raw);
-    else if (applied.raw && !this.trace.take(applied.raw)) this.waits?.take(applied.raw);
+    else if (applied.raw && !this.files.take(applied.raw) && !this.navigator.take(applied.raw)) this.waits?.take(applied.raw);
     if (!applied.update) return;
     this.owedCredits++;
     if (applied.view !== null) this.answeredView = applied.view;
@@ -224,7 +234,7 @@ export class App {
     if (this.answeredView !== this.lastRequestedView) this.forgetUnused();
     this.view.setExtent(this.model.extent);
     if (applied.metadata) this.metadataChanged();
-    if (applied.processes) this.processes.render();
+    if (applied.processes) this.programsChanged();
     if (applied.labels) this.labels.render();
     if (applied.alarms) this.alarmsChanged();
     this.dirty = true;
@@ -241,8 +251,9 @@ export class App {
     this.comparison.greet(restarted);
     if (this.console?.root.isConnected) this.console.connected();
     this.waits?.reconnected(restarted);
+    this.navigator.reconnected(restarted);
     this.owedCredits = 0;
-    if (restarted) this.started = false;
+    if (restarted) this.started = this.runs = false;
     // The link is of what was shown before.
     if (restarted && model.loaded !== this.wasLoaded) history.replaceState(null, '', '#');
     this.wasLoaded = model.loaded;
@@ -255,6 +266,19 @@ export class App {
     this.alarms.render();
     const on = this.model.alarms.filter((alarm) => Number.isNaN(alarm.end));
     this.layout.setAlarms(on.length, this.model.alarms.length, on.some((alarm) => alarm.critical));
+  }
+
+  /** A run that ends while it is followed comes into view as a whole; what somebody else looks at stays. */
+  private programsChanged(): void {
+    this.processes.render();
+    const { model, view } = this;
+    const ranBefore = this.runs;
+    this.runs = model.processes.size > 0 && model.ended === '';
+    if (!ranBefore || this.runs || !model.growing || !view.following) return;
+    const { t0, t1 } = model.run;
+    const margin = Math.max(1e6, (t1 - t0) * RUN_MARGIN);
+    this.show({ t0: t0 - margin, t1: t1 + margin });
+    this.layout.toast('ok', `The program ${model.ended}. This is the whole run; Live (Space) follows the machine.`);
   }
 
   /** The time around an alarm, with the series that it is about. */
@@ -580,6 +604,8 @@ export class App {
     this.view.tick(elapsedNs);
     if (this.started && this.connection.open && this.view.needsRequest()) this.request(false);
     if (this.connection.open) this.waits?.frame(now);
+    // The charts come first.
+    if (this.connection.open && this.model.canAnalyse && this.drawnUpdates > 0) this.navigator.frame(now);
     const scrolled = ((this.view.range.t1 - this.drawnEnd) / this.view.length) * (this.charts[0]?.plotWidth ?? 1000) * devicePixelRatio;
     if (this.dirty || Math.abs(scrolled) > LEAST_SCROLL_PX) this.draw();
     if (this.owedCredits > 0) {
@@ -682,7 +708,9 @@ export class App {
   }
 
   private pause(): void {
-    if (this.model.canControl) this.connection.send({ control: { paused: !this.model.paused } });
+    if (!this.model.canControl) return;
+    if (this.connection.open) this.connection.send({ control: { paused: !this.model.paused } });
+    else this.layout.toast('error', 'Nothing was changed: the server is gone.');
   }
 
   private async load(file: File, compare: boolean): Promise<void> {

@@ -6,6 +6,7 @@ import type { ElementKind } from '../session/model';
 import { PLOT_HEIGHT } from '../charts/chart';
 import { TIME_AXIS_HEIGHT } from '../charts/axes';
 import { acceptDrops, button, el, icon, ICONS } from './dom';
+import { FILE_KINDS, type FileKind } from './files';
 import { readCharts, readLines } from './settings';
 import { saveChoice } from './widgets';
 
@@ -14,8 +15,8 @@ export interface LayoutActions {
   onAll(): void;
   onTheme(): void;
   onShare(): void;
-  /** The recording as a file for Perfetto. */
-  onTrace(): void;
+  /** The recording as a file for others. */
+  onSaveFile(kind: FileKind): void;
   onLabel(text: string): void;
   onToken(token: string): void;
   onResize(): void;
@@ -76,7 +77,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'], ['Drag a signal', 'onto a chart: shows it there too'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['C', 'the console, where there is one'], ['W', 'charts, locks, graph, threads, flames, messages, ranks'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['C', 'the console, where there is one'], ['W', 'the next view: charts, locks, graph, timeline, …'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function tool(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
@@ -138,7 +139,7 @@ export class Layout {
     this.openButton = tool('Load a recording from a file', ICONS.open, () => this.fileInput.click());
     this.backButton = button('back', icon(ICONS.back), () => actions.onBack());
     this.backButton.append('Back');
-    this.saveMenu = saveChoice('Save the recording', ['Perfetto trace'], () => actions.onTrace());
+    this.saveMenu = saveChoice('Save the recording', FILE_KINDS, (kind) => actions.onSaveFile(kind));
     this.compareButton = tool('Compare with a recording…', ICONS.compare, () => this.compareInput.click());
     for (const input of [this.fileInput, this.compareInput]) {
       input.addEventListener('change', () => {

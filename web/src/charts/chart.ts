@@ -420,11 +420,14 @@ export class Chart {
     return Math.max(interval * 2.5, pixel * 4, bucket * 2.5);
   }
 
+  /** Kinds of time share what there is of it. */
+  private get sharesTime(): boolean {
+    return this.display(0).unit === '%' && new Set(this.traces.map((trace) => trace.first.signal)).size > 1;
+  }
+
   private limit(side: Side): number {
     const limits = this.shown(side).map((i) => this.traces[i].limit(this.lookOf(i)));
-    // Kinds of time share what there is of it.
-    const sharesTime = this.display(0).unit === '%' && new Set(this.traces.map((trace) => trace.first.signal)).size > 1;
-    if (side === 'left' && this.style === 'stack' && !sharesTime) return limits.reduce((sum, limit) => sum + limit, 0);
+    if (side === 'left' && this.style === 'stack' && !this.sharesTime) return limits.reduce((sum, limit) => sum + limit, 0);
     return limits.length === 0 ? NaN : Math.max(...limits);
   }
 
@@ -444,12 +447,15 @@ export class Chart {
     const known = extents.filter((extent) => !Number.isNaN(extent.low));
     const low = Math.min(...known.map((extent) => extent.low));
     const high = Math.max(...known.map((extent) => extent.high));
-    const highMean = Math.max(...known.map((extent) => extent.highMean));
+    const limit = this.limit(side);
+    // Each kind is counted in steps of its own: their sum goes beyond the limit by these alone.
+    const most = stacked && this.sharesTime && limit > 0 ? limit : Infinity;
+    const highMean = Math.min(most, Math.max(...known.map((extent) => extent.highMean)));
     const { unit, prefixes } = this.display(side === 'left' ? 0 : this.traces.length - 1);
     // Rates and shares are compared with nothing; levels with themselves.
     const fromZero = unit.endsWith('/s') || unit === '%' || stacked || low < high * 0.5;
     // Of single samples a map shows none: its colours are for the means.
-    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, this.limit(side), fromZero, prefixes === 'binary' ? roundUpBinary : roundUp);
+    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, limit, fromZero, prefixes === 'binary' ? roundUpBinary : roundUp);
   }
 
   private updateLayers(): void {

@@ -77,8 +77,11 @@ export function paintLabels(context: CanvasRenderingContext2D, plane: Plane, lab
     context.stroke();
     if (at < textEnd) continue;
     const text = label.text.length > 40 ? `${label.text.slice(0, 39)}…` : label.text;
-    context.fillText(text, at + 5 * ratio, plane.top + 3 * ratio);
-    textEnd = at + 10 * ratio + context.measureText(text).width;
+    const width = context.measureText(text).width + 5 * ratio;
+    // At the right edge it stands before its line, which would cut it.
+    const isBefore = at + width > plane.left + plane.width && at - width > Math.max(plane.left, textEnd);
+    context.fillText(text, isBefore ? at - width : at + 5 * ratio, plane.top + 3 * ratio);
+    textEnd = at + 5 * ratio + (isBefore ? 0 : width);
   }
   context.setLineDash([]);
 }

@@ -2,6 +2,7 @@
 // second one dashed.
 
 import { addGestures } from '../app/gestures';
+import { drawingChoice } from '../app/drawing';
 import { el } from '../app/dom';
 import { combine, Holds, type Member } from '../charts/combine';
 import { drawSeries, valueExtent, type Plane } from '../charts/draw';
@@ -64,7 +65,7 @@ export class PairChart {
 
   constructor(private readonly host: PairHost) {
     const legend = this.entries.map(({ name, value, index }) => el('span', { className: 'legend-entry' }, el('i', { className: index === 0 ? 'solid' : 'dashed' }), name, value));
-    this.root = el('section', { className: 'chart pair' }, el('header', {}, this.title, this.unit, this.hover, el('span', { className: 'legend' }, ...legend)), el('div', { className: 'pair-stage' }, this.canvas, this.over));
+    this.root = el('section', { className: 'chart pair' }, el('header', {}, this.title, this.unit, this.hover, el('span', { className: 'legend' }, ...legend), drawingChoice('Save the chart of both', 'comparison', () => this.root)), el('div', { className: 'pair-stage' }, this.canvas, this.over));
     addGestures(this.over, { view: this.view, onMoved: () => this.moved() });
     this.over.addEventListener('pointermove', (event) => this.moveCursor(event.offsetX));
     this.over.addEventListener('pointerleave', () => this.moveCursor(NaN));

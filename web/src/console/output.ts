@@ -26,7 +26,7 @@ export class OutputView {
   /** Where to go on reading. */
   next: number | null = null;
   private readonly heading = el('h3', {}, 'Output');
-  private readonly text = el('pre', { className: 'console-text', tabIndex: 0, 'aria-label': 'Output of the program' });
+  private readonly text = el('pre', { 'className': 'console-text', 'tabIndex': 0, 'role': 'log', 'aria-label': 'Output of the program' });
   private raw = '';
 
   constructor() {

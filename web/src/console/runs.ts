@@ -98,7 +98,7 @@ export class RunList {
     const cells = ['run-number', 'run-title', 'run-state', 'run-time'].map((className) => el('span', { className }));
     const stop = action('Stop', 'Asks the program to end (SIGTERM)', ({ run: now }) => this.actions.onStop(now, now.stop_asked));
     const show = action('Look', 'Its recording, on this page', ({ run: now }) => this.actions.onShow(now));
-    const row: Row = { root: el('div', { className: 'run', role: 'row', 'data-run': String(run.run) }), pick, cells, stop, show, run };
+    const row: Row = { root: el('div', { 'className': 'run', 'role': 'group', 'aria-label': `Run ${run.run}`, 'data-run': String(run.run) }), pick, cells, stop, show, run };
     row.root.append(pick, ...cells, el('span', { className: 'run-actions' }, stop, show, action('Output', 'What the program has written', ({ run: now }) => this.actions.onOutput(now)),
       action('Again', 'Into the form, to be run as it was or changed', ({ run: now }) => this.actions.onAgain(now))));
     pick.addEventListener('change', () => {

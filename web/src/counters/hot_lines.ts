@@ -15,7 +15,8 @@ export interface LineEvent {
 }
 
 export interface HotLine {
-  site: Place & { module: string };
+  /** null: where it was is not known. */
+  site: (Place & { module: string }) | null;
   /** In the order of the events. */
   counts: number[];
   /** The largest of its shares of an event. */
@@ -45,8 +46,8 @@ export function countedAt(line: HotLine, events: readonly string[], seconds: num
 
 /** Counts at each line of a file, an event each; those that no line of it has are left out. */
 export function countsOfFile({ events, lines }: HotLines, file: string): { event: LineEvent; counts: Map<number, number> }[] {
-  const own = lines.filter(({ site }) => site.file === file && site.line !== null);
+  const own = lines.flatMap(({ site, counts }) => (site?.file === file && site.line !== null ? [{ line: site.line, counts }] : []));
   return events
-    .map((event, i) => ({ event, counts: new Map(own.filter(({ counts }) => counts[i] > 0).map(({ site, counts }) => [site.line as number, counts[i]])) }))
+    .map((event, i) => ({ event, counts: new Map(own.filter(({ counts }) => counts[i] > 0).map(({ line, counts }) => [line, counts[i]])) }))
     .filter(({ counts }) => counts.size > 0);
 }

@@ -50,6 +50,7 @@ export class MessagesPage {
   private readonly summary = el('span', { className: 'waits-summary' });
   private readonly segments = new Segments(VIEWS, (view) => this.show(view), 'What of the messages is shown');
   private readonly measureIn: HTMLElement;
+  private readonly saving = drawingChoice('Save the drawing', 'messages', () => this.body);
   private readonly graphIn: HTMLElement[];
   private readonly legend = el('div', { className: 'distance-legend' });
   private readonly empty = noMessages();
@@ -88,7 +89,7 @@ export class MessagesPage {
     this.body = el('div', { className: 'messages-body' }, this.graph.root, this.matrix.root, this.details.root, this.rankTable.root, this.collectives.root, this.sizes.root);
     this.root = el('div', { className: 'messages' },
       el('div', { className: 'waits-bar' }, this.segments.root, this.measureIn, ...this.graphIn, this.legend, this.summary,
-        el('span', { className: 'grow' }), this.search.root, drawingChoice('Save the drawing', 'messages', () => this.body)),
+        el('span', { className: 'grow' }), this.search.root, this.saving),
       this.empty, this.body);
     this.show('graph');
   }
@@ -138,7 +139,8 @@ export class MessagesPage {
     this.root.dataset['view'] = view;
     const inGraph = view === 'graph' && !nothing;
     const inMatrix = view === 'matrix' && !nothing;
-    this.measureIn.hidden = !inGraph && !inMatrix;
+    // Tables are saved by themselves.
+    this.measureIn.hidden = this.saving.hidden = !inGraph && !inMatrix;
     for (const element of this.graphIn) element.hidden = !inGraph;
     this.search.root.hidden = !inGraph && !inMatrix;
     this.legend.hidden = !inGraph;

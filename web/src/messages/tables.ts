@@ -1,6 +1,8 @@
 // Ranks, collective operations and message sizes, as tables and bars.
 
 import { el } from '../app/dom';
+import { csvOf, saveText } from '../app/save';
+import { saveChoice } from '../app/widgets';
 import { formatBytes, formatCount } from '../charts/format';
 import { bytes, count, figure, formatShare, longWords, share, time, words } from '../panels/columns';
 import { Table } from '../panels/table';
@@ -111,9 +113,13 @@ export function sizeText({ low_bytes: low, high_bytes: high }: SizeClass): strin
 }
 
 export class SizeHistogram {
-  readonly root = el('div', { className: 'sizes', role: 'group', 'aria-label': 'Messages by their size' });
+  readonly root = el('div', { className: 'sizes' });
+  private sizes: SizeClass[] = [];
+  private readonly saving = saveChoice('Save the table', ['CSV'], () => this.save());
 
-  show({ sizes }: Messages): void {
+  show(messages: Messages): void {
+    const { sizes } = messages;
+    this.sizes = sizes;
     const mostCount = Math.max(1, ...sizes.map((size) => size.count));
     const mostBytes = Math.max(1, ...sizes.map((size) => size.bytes));
     const bar = (value: number, most: number, text: string): HTMLElement => {
@@ -122,7 +128,11 @@ export class SizeHistogram {
       return el('span', { className: 'size-bar', role: 'cell' }, fill, el('b', {}, text));
     };
     const row = (size: SizeClass): HTMLElement => el('div', { className: 'size-row', role: 'row' }, el('span', { role: 'rowheader' }, sizeText(size)), bar(size.count, mostCount, formatCount(size.count)), bar(size.bytes, mostBytes, formatBytes(size.bytes)));
-    this.root.replaceChildren(el('div', { className: 'size-row head', role: 'row' }, ...['Size', 'Messages', 'Data in all'].map((title) => el('span', { role: 'columnheader' }, title))), ...sizes.map(row),
-      sizes.length === 0 ? el('p', { className: 'empty' }, 'Nothing was sent.') : '');
+    const head = el('div', { className: 'size-row head', role: 'row' }, ...['Size', hasRanks(messages) ? 'Messages' : 'Writes', 'Data in all'].map((title) => el('span', { role: 'columnheader' }, title)));
+    this.root.replaceChildren(el('div', { 'role': 'table', 'aria-label': 'Messages by their size' }, head, ...sizes.map(row)), sizes.length === 0 ? el('p', { className: 'empty' }, 'Nothing was sent.') : this.saving);
+  }
+
+  private save(): void {
+    saveText('sizes.csv', 'text/csv', csvOf([['From (B)', 'To (B)', 'Messages', 'Data in all (B)'], ...this.sizes.map((size) => [size.low_bytes, size.high_bytes, size.count, size.bytes])]));
   }
 }

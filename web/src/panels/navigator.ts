@@ -1,29 +1,58 @@
-// The strip that shows the whole session: where the range on screen lies, labels and gaps. Drag it to go elsewhere.
+// The strip that shows the whole session: how busy the CPUs were, where the range on screen lies, labels and gaps. Drag it to go elsewhere.
 
 import { el } from '../app/dom';
 import { css } from '../app/theme';
 import { prepare } from '../charts/canvas';
 import { formatClock } from '../charts/format';
 import { timeStep, timeTicks } from '../charts/ticks';
-import type { SessionModel } from '../session/model';
+import { Documents, uses, type DocumentRequest } from '../session/documents';
+import { PAUSED, type RawMessage, type SessionModel } from '../session/model';
 import type { Range } from '../session/view';
+
+/** Shares of the CPUs' time, of parts of equal length; null: not known. Times are the host's. */
+export interface Course {
+  t0_ns: number;
+  t1_ns: number;
+  busy: (number | null)[];
+}
+
+declare module '../session/documents' {
+  interface DocumentTypes {
+    'course': Course;
+  }
+}
 
 export interface NavigatorHost {
   model: SessionModel;
   range(): Range;
   onShow(range: Range): void;
+  ask(request: DocumentRequest): void;
+  /** Draw soon. */
+  redraw(): void;
 }
 
 const HEIGHT = 34;
+/** The course of the CPUs, beneath everything else. */
+const COURSE_OPACITY = 0.32;
+/** Below the names of the labels, which are at the upper edge. */
+const COURSE_TOP = 4;
 
 export class Navigator {
   readonly root: HTMLElement;
   private readonly canvas = el('canvas', { height: HEIGHT });
   private readonly window = el('div', { className: 'navigator-window', hidden: true });
   private dragFrom: number | null = null;
+  private course: Course | null = null;
+  /** Its own: what is shown beside all panes needs no threads. */
+  private readonly documents: Documents;
 
   constructor(private readonly host: NavigatorHost) {
-    this.root = el('div', { className: 'navigator', title: 'The whole session: click or drag to go there' }, this.canvas, this.window);
+    const course = uses('course', (now) => {
+      this.course = now;
+      host.redraw();
+    });
+    this.documents = new Documents((request) => host.ask(request), () => course.changed(this.documents));
+    this.root = el('div', { className: 'navigator', title: 'The whole session, and how busy the CPUs were: click or drag to go there' }, this.canvas, this.window);
     this.root.addEventListener('pointerdown', (event) => {
       this.root.setPointerCapture(event.pointerId);
       const { t0, t1 } = host.range();
@@ -37,6 +66,29 @@ export class Navigator {
     this.root.addEventListener('pointercancel', () => (this.dragFrom = null));
   }
 
+  /** Asks for what is due. @param now in ms */
+  frame(now: number): void {
+    this.documents.keep(['course'], now);
+  }
+
+  /** @return whether the message was for it */
+  take(message: RawMessage): boolean {
+    if (message.kind !== 'document' || message.envelope.get('name') !== 'course') return false;
+    this.documents.take(message, performance.now());
+    return true;
+  }
+
+  /** @param forget another session */
+  reconnected(forget: boolean): void {
+    this.documents.reconnected(forget);
+    if (forget) this.course = null;
+  }
+
+  /** For the browser tests: what is drawn beneath. */
+  get shown(): Course | null {
+    return this.course;
+  }
+
   draw(): void {
     const { model } = this.host;
     const width = this.root.clientWidth;
@@ -46,6 +98,7 @@ export class Navigator {
     // Without data there is no moment to write.
     this.window.hidden = model.series.size === 0;
     if (model.series.size === 0) return;
+    this.drawCourse(context, x);
     context.font = '10.5px system-ui, sans-serif';
     context.fillStyle = css('--text-faint');
     context.strokeStyle = css('--grid');
@@ -59,8 +112,10 @@ export class Navigator {
       const text = formatClock(model.wallMs(t), step);
       if (at + 8 + context.measureText(text).width < width) context.fillText(text, at + 4, HEIGHT - 6);
     }
-    context.fillStyle = css('--gap-text');
-    for (const gap of model.gaps) context.fillRect(x(gap.t0), 0, Math.max(1.5, x(gap.t1) - x(gap.t0)), 3);
+    for (const gap of model.gaps) {
+      context.fillStyle = css(gap.reason === PAUSED ? '--text-faint' : '--gap-text');
+      context.fillRect(x(gap.t0), 0, Math.max(1.5, x(gap.t1) - x(gap.t0)), 3);
+    }
     for (const alarm of model.alarms) {
       context.fillStyle = css(alarm.critical ? '--bad' : '--warn');
       const end = Number.isNaN(alarm.end) ? model.extent.t1 : alarm.end;
@@ -73,6 +128,23 @@ export class Navigator {
     const right = Math.max(Math.min(width, x(shown.t1)), left + 3);
     this.window.style.transform = `translateX(${left}px)`;
     this.window.style.width = `${right - left}px`;
+  }
+
+  private drawCourse(context: CanvasRenderingContext2D, x: (t: number) => number): void {
+    if (!this.course) return;
+    const { t0_ns, t1_ns, busy } = this.course;
+    // Both are of the host's clock: what it reads at the start is not exact as a number, the difference nearly is.
+    const from = t0_ns - Number(this.host.model.origin);
+    const part = (t1_ns - t0_ns) / busy.length;
+    context.fillStyle = css('--accent');
+    context.globalAlpha = COURSE_OPACITY;
+    busy.forEach((share, i) => {
+      if (share === null) return;
+      const [left, right] = [x(from + i * part), x(from + (i + 1) * part)];
+      const height = share * (HEIGHT - COURSE_TOP);
+      context.fillRect(left, HEIGHT - height, right - left, height);
+    });
+    context.globalAlpha = 1;
   }
 
   private extent(): Range {

@@ -36,6 +36,8 @@ export class Table<Row> {
   private readonly spacer = el('div', { className: 'table-spacer' }, this.body);
   private readonly scroller = el('div', { className: 'table-scroller', tabIndex: 0 }, this.spacer);
   private readonly empty: HTMLElement;
+  /** Without rows there is nothing to save. */
+  private readonly saving = saveChoice('Save the table', ['CSV'], () => this.save());
   private columns: Column<Row>[] = [];
   private inFiles: Column<Row>[] = [];
   private rows: Row[] = [];
@@ -48,8 +50,9 @@ export class Table<Row> {
   /** @param nothing what stands there without rows @param onClick of a row */
   constructor(nothing: string, private readonly onClick: ((row: Row) => void) | null) {
     this.empty = el('p', { className: 'empty' }, nothing);
+    this.saving.hidden = true;
     this.scroller.addEventListener('scroll', () => this.refresh());
-    this.root = el('div', { className: 'table', role: 'group' }, this.head, this.scroller, this.empty, saveChoice('Save the table', ['CSV'], () => this.save()));
+    this.root = el('div', { className: 'table', role: 'group' }, this.head, this.scroller, this.empty, this.saving);
   }
 
   /** @param inFiles columns that only a saved table has @param sortBy the title of the column to sort by at first, falling; null: as the rows come */
@@ -73,6 +76,7 @@ export class Table<Row> {
   refresh(): void {
     if (this.root.offsetParent === null) return;
     this.empty.hidden = this.rows.length > 0;
+    this.saving.hidden = this.rows.length === 0;
     this.sort();
     this.spacer.style.height = `${this.sorted.length * ROW_HEIGHT}px`;
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - OVERSCAN_ROWS);

@@ -35,7 +35,7 @@ class HotLinesPane implements Pane {
   private seconds = NaN;
 
   constructor(private readonly host: PaneHost) {
-    this.table = new Table<HotLine>('No line has all of these words.', ({ site }) => host.openSource(site));
+    this.table = new Table<HotLine>('No line has all of these words.', ({ site }) => site && host.openSource(site));
     this.table.root.setAttribute('aria-label', 'Hot lines');
     this.bar = el('div', { className: 'waits-bar' }, this.summary, el('span', { className: 'grow' }), this.search.root);
     this.body = el('div', { className: 'counters-body' }, el('div', { className: 'counters-main' }, this.table.root, this.more));
@@ -96,9 +96,9 @@ class HotLinesPane implements Pane {
 
   private placeColumns(): Column<HotLine>[] {
     return [
-      longWords<HotLine>('Function', 'minmax(140px, 1.2fr)', ({ site }) => site.function || site.name),
-      words<HotLine>('Line', 'minmax(150px, 1fr)', ({ site }) => fileText(site), 'A click on a row shows the source'),
-      longWords<HotLine>('Module', 'minmax(80px, 0.7fr)', ({ site }) => site.module.slice(site.module.lastIndexOf('/') + 1)),
+      longWords<HotLine>('Function', 'minmax(140px, 1.2fr)', ({ site }) => site?.function || site?.name || 'an unknown place'),
+      words<HotLine>('Line', 'minmax(150px, 1fr)', ({ site }) => (site ? fileText(site) : ''), 'A click on a row shows the source'),
+      longWords<HotLine>('Module', 'minmax(80px, 0.7fr)', ({ site }) => site?.module.slice(site.module.lastIndexOf('/') + 1) ?? ''),
     ];
   }
 
@@ -125,7 +125,7 @@ class HotLinesPane implements Pane {
     for (const part of [this.body, this.formulas.root]) part.hidden = isEmpty;
     this.none.hidden = !isEmpty;
     const { words: wanted } = this.search;
-    const textOf = ({ site }: HotLine): string => `${site.function} ${site.name} ${site.file} ${site.module}`.toLowerCase();
+    const textOf = ({ site }: HotLine): string => (site ? `${site.function} ${site.name} ${site.file} ${site.module}` : 'an unknown place').toLowerCase();
     this.table.setRows(this.hot.lines.filter((line) => wanted.every((word) => textOf(line).includes(word))));
   }
 }

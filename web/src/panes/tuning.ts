@@ -1,6 +1,8 @@
 // What attune tune has tried: each decision with the gain that was predicted and the one that was measured.
 
 import { el } from '../app/dom';
+import { csvOf, saveText } from '../app/save';
+import { saveChoice } from '../app/widgets';
 import { uses } from '../session/documents';
 import type { OwnPane, Pane, PaneHost } from '../waits/workspaces';
 import './tuning.css';
@@ -67,7 +69,15 @@ class TuningPane implements Pane {
   private readonly value = el('input', { placeholder: '2', 'aria-label': 'Value', autocomplete: 'off' });
   private readonly form = el('form', { className: 'tuning-form' }, el('span', {}, 'Try'), this.knob, el('span', {}, '='), this.value, el('button', { type: 'submit' }, 'Try'), el('small', {}, 'attune list knobs has their names and values'));
 
+  private readonly objective = el('small', {});
+  /** Apart from the form, in which somebody may be typing when a decision comes. */
+  private readonly body = el('div', {});
+  private readonly saving = saveChoice('Save the decisions', ['CSV'], () => this.save());
+  private decisions: Decision[] = [];
+
   constructor(private readonly host: PaneHost) {
+    this.form.hidden = this.saving.hidden = true;
+    this.root.append(el('header', {}, el('h2', {}, 'Tuning'), this.objective, el('span', { className: 'grow' }), this.saving), this.form, this.body);
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
       if (this.knob.value.trim() !== '' && this.value.value.trim() !== '') host.tune(this.knob.value.trim(), this.value.value.trim());
@@ -76,6 +86,12 @@ class TuningPane implements Pane {
 
   refresh(): void {
     // Nothing in it depends on size, theme or range.
+  }
+
+  private save(): void {
+    const parts = (gain: number | null): number => gain ?? NaN;
+    saveText('tuning.csv', 'text/csv', csvOf([['State', 'Knob', 'Before', 'After', 'Predicted gain', 'Measured gain', 'Lowest', 'Highest', 'Tunlet', 'Finding', 'Why'],
+      ...this.decisions.map((row) => [row.state, row.knob, row.before, row.after, parts(row.expected_gain), parts(row.gain), parts(row.low), parts(row.high), row.tunlet, row.finding, row.reason])]));
   }
 
   /** What can be done about a decision: the last one of its knob is what holds. */
@@ -92,8 +108,11 @@ class TuningPane implements Pane {
 
   private show({ objective, decisions, decisions_in_all }: Tuning): void {
     this.form.hidden = !this.host.canTune();
+    this.decisions = decisions;
+    this.saving.hidden = decisions.length === 0;
+    this.objective.textContent = objective === '' ? '' : `objective: ${objective}`;
     if (decisions.length === 0) {
-      this.root.replaceChildren(this.form, el('p', { className: 'tuning-none' }, 'Nothing was tuned. attune tune -- PROGRAM makes a program faster while it runs.'));
+      this.body.replaceChildren(el('p', { className: 'tuning-none' }, 'Nothing was tuned. attune tune -- PROGRAM makes a program faster while it runs.'));
       return;
     }
     const most = Math.max(0.5, ...decisions.flatMap(({ high, expected_gain }) => [high ?? 0, expected_gain ?? 0]));
@@ -112,9 +131,7 @@ class TuningPane implements Pane {
         el('td', {}, ...this.actions(decision, last.get(decision.knob) === decision.id)),
       );
     const left = decisions_in_all - decisions.length;
-    this.root.replaceChildren(
-      el('header', {}, el('h2', {}, 'Tuning'), el('small', {}, objective === '' ? '' : `objective: ${objective}`)),
-      this.form,
+    this.body.replaceChildren(
       el('table', {}, el('thead', {}, el('tr', {}, ...HEADINGS.map((heading) => el('th', {}, heading)))), el('tbody', {}, ...decisions.map(row))),
       el('p', { className: 'tuning-none' }, left > 0 ? `and ${left} more: attune query FILE "select * from decisions"` : ''),
     );

@@ -7,6 +7,7 @@ import {
 import type { Int64Column } from '../wire/int64';
 import { pairAlarms, type Alarm } from './alarms';
 import { Points } from './points';
+import type { Range } from './view';
 
 /** Times are nanoseconds after the session's origin everywhere in the page; NaN: not known. */
 export interface Element {
@@ -28,6 +29,8 @@ export interface Series {
   kind: SeriesKind;
   /** The largest rate there can be, in the unit of the series a second; NaN: not known. */
   maxPerSecond: number;
+  /** What it is counted in: a tick of 10 ms, for example, in the unit of the series; absent: not known. */
+  step?: number;
   sensor: string;
   signal: string;
   unit: string;
@@ -185,6 +188,13 @@ export class SessionModel {
     return Number.isNaN(last.exitCode) ? 'ended' : `ended, exit code ${last.exitCode}`;
   }
 
+  /** From the first program's start to the last one's end. */
+  get run(): Range {
+    const all = [...this.processes.values()];
+    const known = (times: number[]): number[] => times.filter((t) => !Number.isNaN(t));
+    return { t0: Math.min(this.extent.t1, ...known(all.map(({ start }) => start))), t1: Math.max(this.extent.t0, ...known(all.map(({ end }) => end))) };
+  }
+
   /** Wall-clock time of a moment in milliseconds since 1970. */
   wallMs(t: number): number {
     return Number((this.origin + this.realMinusMonotonic) / 1000n) / 1e3 + t / 1e6;
@@ -304,7 +314,7 @@ export class SessionModel {
       const id = number(SeriesColumns.id, row);
       this.series.set(id, {
         id, element: number(SeriesColumns.element, row), kind: number(SeriesColumns.kind, row),
-        maxPerSecond: number(SeriesColumns.max_per_second, row) * 10 ** number(SeriesColumns.scale, row),
+        maxPerSecond: number(SeriesColumns.max_per_second, row) * 10 ** number(SeriesColumns.scale, row), step: 10 ** number(SeriesColumns.scale, row),
         sensor: frame.texts[SeriesColumns.sensor][row], signal: frame.texts[SeriesColumns.signal][row],
         unit: frame.texts[SeriesColumns.unit][row], sum: number(SeriesColumns.sum, row), interval: this.intervals.get(id) ?? 0,
       });
@@ -379,10 +389,12 @@ export class SessionModel {
     };
     const means = scaled(mean);
     points.exact = low === undefined;
+    const series = this.series.get(frame.stream);
+    const limit = series?.kind === SeriesKind.Counter && series.maxPerSecond > 0 && series.step !== undefined ? { most: series.maxPerSecond, step: series.step, interval: series.interval } : null;
     points.replaceFrom(frame.rows > 0 && !from.isAbsent(0) ? from.numbers(this.origin)[0] : NaN, {
       t: t.numbers(this.origin), count: count.numbers(), mean: means,
       low: low ? scaled(low) : means, high: high ? scaled(high) : means,
-    });
+    }, limit);
   }
 }
 

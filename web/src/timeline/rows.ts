@@ -40,11 +40,13 @@ export interface RowChoice {
   words: string[];
   /** Elements that a person chose; none: all. */
   focused: ReadonlySet<number>;
+  /** Height that there is, in pixels: few rows use all of it, and have room between them for arrows. */
+  room: number;
 }
 
 const HEADING = 24;
-/** Few ranks have room between them for arrows. */
-const FEW_ROWS = 24;
+/** A row that is higher is no better to read. */
+const HIGHEST_ROW = 3 * ROW;
 
 export function groupId(group: Group): number {
   return group.rank?.id ?? group.process?.id ?? 0;
@@ -93,7 +95,7 @@ function fits(words: string[], names: string, numbers: (number | undefined)[]): 
 }
 
 /** Rows of elements. @param marks get a row each, in front of them @param rest as many findings have none */
-export function rowsOf(model: SessionModel, marks: Mark[], rest: number, { detail, turned, words, focused }: RowChoice): Row[] {
+export function rowsOf(model: SessionModel, marks: Mark[], rest: number, { detail, turned, words, focused, room }: RowChoice): Row[] {
   const rows: Row[] = [];
   let top = 0;
   const add = (row: Partial<Row> & Pick<Row, 'kind'>, height: number): void => {
@@ -114,8 +116,7 @@ export function rowsOf(model: SessionModel, marks: Mark[], rest: number, { detai
   }
   const isFolded = (group: Group): boolean => (detail === 'groups') !== turned.has(groupId(group));
   const lines = shown.reduce((sum, group) => sum + (isFolded(group) || group.threads.length < 2 ? 1 : group.threads.length + 1), 0);
-  const hasRanks = shown.some(({ rank }) => rank);
-  const height = hasRanks && lines <= FEW_ROWS / 3 ? ROW * 3 : hasRanks && lines <= FEW_ROWS ? ROW * 1.6 : ROW;
+  const height = Math.max(ROW, Math.min(HIGHEST_ROW, Math.floor((room - top) / Math.max(1, lines))));
   for (const group of shown) {
     const { rank, process, threads } = group;
     const [first] = threads;
@@ -127,7 +128,7 @@ export function rowsOf(model: SessionModel, marks: Mark[], rest: number, { detai
     }
     if (rank) add({ kind: 'group', element: rank, rank }, height);
     else if (process && shown.length > 1) add({ kind: 'heading', element: process }, HEADING);
-    for (const thread of threads) add({ kind: 'thread', element: thread, thread, isInner: rank !== null }, rank ? ROW : height);
+    for (const thread of threads) add({ kind: 'thread', element: thread, thread, isInner: rank !== null }, height);
   }
   return rows;
 }

@@ -59,6 +59,9 @@ const MAX_ROWS = 512;
 const HIT_PX = 3;
 const ARROW_HIT_PX = 5;
 const MAX_HOLD_LINES = 4;
+/** A bar is that much of a high row, and no higher than this. */
+const BAR_SHARE = 0.7;
+const MOST_BAR = 2 * ROW;
 /** Waits of a live session come so much later than samples. */
 const EVENTS_LATE_NS = 300e6;
 /** Samples of the kernel's sums come with each update. */
@@ -284,7 +287,8 @@ export class Timeline {
 
   private layOut(): void {
     const { model } = this.host;
-    const key = `${model.revision} ${model.elements.size} ${this.search.input.value}`;
+    const room = this.scroller.clientHeight - AXIS;
+    const key = `${model.revision} ${model.elements.size} ${room} ${this.search.input.value}`;
     if (key === this.rowsKey) return;
     this.rowsKey = key;
     this.groups = groupsOf(model);
@@ -295,7 +299,7 @@ export class Timeline {
     if (!this.marks.some((mark) => mark.key === this.chosen)) this.chosen = '';
     const isOfOne = this.focused.size > 0 && this.chosen !== '';
     const shown = isOfOne ? this.marks.filter((mark) => mark.key === this.chosen) : this.allFindings ? this.marks : this.marks.slice(0, FEW_FINDINGS);
-    this.rows = rowsOf(model, shown, isOfOne ? 0 : this.marks.length - shown.length, { detail, turned: this.turned, words: this.search.words, focused: this.focused });
+    this.rows = rowsOf(model, shown, isOfOne ? 0 : this.marks.length - shown.length, { detail, turned: this.turned, words: this.search.words, focused: this.focused, room });
     this.details.root.hidden = groups.length < 2 || !groups.some(({ threads }) => threads.length > 1);
     this.details.show(detail);
     this.details.buttons[0].textContent = groups.some(({ rank }) => rank) ? 'Ranks' : 'Processes';
@@ -355,19 +359,21 @@ export class Timeline {
       const { t0, t1 } = this.lifeOf(row);
       const [from, to] = [Math.max(area.left, xOf(area, t0)), Math.min(area.left + area.width, xOf(area, t1))];
       context.fillStyle = this.host.css(isSampled ? '--asleep' : '--runs');
-      if (to > from) context.fillRect(from, barTop(row) + (ROW - BAR) / 2, to - from, BAR);
+      if (to > from) inBar(context, row, () => context.fillRect(from, (ROW - BAR) / 2, to - from, BAR));
     }
     const image = this.pictureOf(bars);
-    for (const row of bars) image.draw(context, area, keyOf(row), barTop(row));
+    for (const row of bars) inBar(context, row, () => image.draw(context, area, keyOf(row), 0));
     const waits = this.waits.answer?.single ? this.waits.answer : null;
     const calls = this.calls.answer?.single ? this.calls.answer : null;
     if (calls && !this.hidden.has('collective')) drawMeetings(context, area, this.meetings, middlesOf(this.rows));
     for (const row of bars) {
       const isIn = row.rank !== null && this.calls.answeredRows.has(row.rank.id);
       const color = (state: State): string | null => (this.hidden.has(state) || (isIn && state === 'mpi') ? null : this.host.css(LOOKS[state].color));
-      if (waits && row.thread) drawSpans(context, area, waits.spans.get(row.thread.id) ?? [], barTop(row), (span) => color(waitState(span.kind)));
-      if (calls && row.rank) drawSpans(context, area, calls.spans.get(row.rank.id) ?? [], barTop(row), (span) => color(callState(span.state)));
-      if (waits && row.thread) drawHolds(context, area, waits.holds.get(row.thread.id) ?? [], barTop(row));
+      inBar(context, row, () => {
+        if (waits && row.thread) drawSpans(context, area, waits.spans.get(row.thread.id) ?? [], 0, (span) => color(waitState(span.kind)));
+        if (calls && row.rank) drawSpans(context, area, calls.spans.get(row.rank.id) ?? [], 0, (span) => color(callState(span.state)));
+        if (waits && row.thread) drawHolds(context, area, waits.holds.get(row.thread.id) ?? [], 0);
+      });
     }
   }
 
@@ -611,7 +617,7 @@ export class Timeline {
   private barUnderPointer(): Row | null {
     const row = this.rowUnderPointer();
     if (!row || !isBar(row) || !this.pointer) return null;
-    return Math.abs(this.pointer.y + this.scroller.scrollTop - row.top - row.height / 2) > ROW / 2 ? null : row;
+    return Math.abs(this.pointer.y + this.scroller.scrollTop - row.top - row.height / 2) > barHeight(row) / 2 ? null : row;
   }
 
   private callUnderPointer(): RankSpan | null {
@@ -712,9 +718,22 @@ function heightOf(rows: Row[]): number {
   return last ? last.top + last.height : 0;
 }
 
-/** The top of the bar's part of a row that may be higher. */
+/** The bar's part of a row that may be higher: between high rows there is room for arrows. */
+function barHeight({ height }: Row): number {
+  return Math.max(ROW, Math.min(MOST_BAR, height * BAR_SHARE));
+}
+
 function barTop(row: Row): number {
-  return row.top + (row.height - ROW) / 2;
+  return row.top + (row.height - barHeight(row)) / 2;
+}
+
+/** Draws what is made for a row of the least height, from 0 on, as high as this row's bar is. */
+function inBar(context: CanvasRenderingContext2D, row: Row, drawIt: () => void): void {
+  context.save();
+  context.translate(0, barTop(row));
+  context.scale(1, barHeight(row) / ROW);
+  drawIt();
+  context.restore();
 }
 
 function badgeX(gutter: number, count: number, i: number): number {
