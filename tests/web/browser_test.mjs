@@ -1,8 +1,8 @@
 // node browser_test.mjs DEMO_SERVER: the page in a real browser. Checks behaviour only; figures are printed for the reader.
 
-import { addDrawnAfter, check, checkCounts, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, Proxy, quantile, watchErrors } from './harness.mjs';
+import { addDrawnAfter, browserOrSkip, check, checkCounts, DemoServer, drawn, launchBrowser, newContext, Proxy, quantile, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const binary = process.argv[2];
 const browser = await launchBrowser();
 

@@ -6,9 +6,9 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, checkAxe, checkSaving, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, program] = process.argv.slice(2);
 const folder = testFolder('web-compare');
 const [before, after] = ['before.attune', 'after.attune'].map((name) => path.join(folder, name));
@@ -76,6 +76,11 @@ try {
     const page = await open(session.url);
     await whatComesFirst(page);
     await whatChanged(page);
+    await checkAxe(page, 'the comparison');
+    await page.locator('.compare .table-row:not([hidden]):not(.head)').first().click();
+    await page.waitForFunction(() => window.attune.comparing.chart.settled);
+    await checkAxe(page, 'the comparison with a chart');
+    await checkSaving(page, 'the comparison', '.compare-signals');
     await page.context().close();
     await phone(session.url);
   } finally {

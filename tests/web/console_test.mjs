@@ -6,9 +6,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, launchBrowser, newContext, testFolder, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, checkAxe, launchBrowser, newContext, testFolder, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, solver] = process.argv.slice(2);
 const folder = testFolder('web-console');
 const runs = path.join(folder, 'runs');
@@ -45,6 +45,7 @@ async function refusals(page) {
     const { top, bottom } = document.querySelector('.console-problem').getBoundingClientRect();
     return { isSeen: top >= 0 && bottom <= innerHeight, field: document.activeElement.getAttribute('aria-label'), invalid: document.activeElement.getAttribute('aria-invalid') };
   });
+  await checkAxe(page, 'the console with a problem');
   check(told.isSeen && told.field === 'Program' && told.invalid === 'true', `without a program nothing is run; the form says so in sight, and asks for it: ${JSON.stringify(told)}`);
   await fill(page, 'Program', './count.sh');
   await fill(page, 'Folder', folder);
@@ -189,6 +190,7 @@ async function survives(page, session) {
   await stateText(other, 2, 'stopped: SIGTERM');
   await click(other, 7, 'Output');
   await outputHas(other, 'of last');
+  await checkAxe(other, 'the console with runs and output');
   check(true, 'another server finds the runs that there were, and the one that goes on');
 
   // attune run itself is killed: the program still goes on, and how it ends is known.

@@ -7,9 +7,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { Session } from '../../bench/page/session.mjs';
-import { axeFindings, check, chromiumOrSkip, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { axeFindings, browserOrSkip, check, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, program] = process.argv.slice(2);
 const source = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const folder = testFolder('web-counters');
@@ -71,8 +71,9 @@ async function table(url, file) {
   check((await first(1)) === orderOf(1, 1), 'another click the other way round');
   await heading(page, 'Thread').focus();
   await page.keyboard.press('Enter');
-  const names = (await rowsOf(page)).map((row) => row[0]);
-  check(names.join() === [...names].sort().join(), `the keyboard sorts by names: ${names.slice(0, 4).join(', ')}`);
+  const isSorted = (all) => all.join() === [...all].sort().join();
+  const names = await eventually(async () => (await rowsOf(page)).map((row) => row[0]), isSorted);
+  check(isSorted(names), `the keyboard sorts by names: ${names.slice(0, 4).join(', ')}`);
 
   const filter = page.getByLabel('Filter threads');
   await filter.fill('worker');

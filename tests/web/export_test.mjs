@@ -7,9 +7,10 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { heldCounts, Session, wrongCounts } from '../../bench/page/session.mjs';
-import { addDrawnAfter, check, chromiumOrSkip, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { addDrawnAfter, browserOrSkip, check, checkSaving, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { showWorkspace } from './waits_page.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [, , attune, program] = process.argv;
 const folder = testFolder('web-export');
 const recording = path.join(folder, 'many.attune');
@@ -146,6 +147,25 @@ async function saving(page) {
   }
 }
 
+/** Nothing that is shown cannot be saved. */
+async function savingEverything(page) {
+  for (const name of ['Charts', 'Locks', 'Graph', 'Timeline', 'Flames']) {
+    await showWorkspace(page, name);
+    if (name === 'Locks') await page.locator('.locks .table-rows .table-row').first().click();
+    if (name === 'Graph') await page.locator('.graph .table:visible .table-rows .table-row:not([hidden])').first().waitFor();
+    await checkSaving(page, name);
+  }
+  await tab(page, 'Charts');
+  for (const table of [2, 3, 4, 5]) {
+    await page.keyboard.press(String(table));
+    const empty = page.locator('.drawer .table:visible > .empty:not([hidden])');
+    const rows = page.locator('.drawer .table:visible .table-rows .table-row:not([hidden])');
+    await eventually(async () => (await rows.count()) + (await empty.count()), (count) => count > 0);
+    if ((await empty.count()) > 0) check(await page.locator('.drawer .table:visible > .save-choice').isHidden(), `table ${table} is empty: there is nothing to save`);
+    else await checkSaving(page, `table ${table}`, '.drawer');
+  }
+}
+
 /** A part of the time is a page of its own. */
 async function part() {
   const file = path.join(folder, 'part.html');
@@ -189,8 +209,10 @@ try {
     await workspaces(page, other);
     await sources(page);
     await saving(page);
+    await savingEverything(other);
     await part();
-    check(loaded.length === 1, `nothing but the file was loaded: ${loaded.join(' ')}`);
+    const others = loaded.filter((address) => address !== pathToFileURL(exported).href);
+    check(others.length === 0, `nothing but the file was loaded: ${others.join(' ')}`);
   } finally {
     await view.stop();
   }

@@ -1,14 +1,17 @@
-// What the browser tests and the screenshot script share: the demo server, a browser, and a proxy that can fail.
+// What the browser tests and the screenshot script share: the demo server, a browser, and a proxy that can fail. ATTUNE_BROWSER=firefox
+// runs the same tests in Firefox (firefox.mjs).
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
+
+import { firefoxContext, launchFirefox, moveFingers } from './firefox.mjs';
 
 /** ctest's SKIP_RETURN_CODE. */
 export const SKIPPED = 77;
@@ -25,30 +28,54 @@ export function testFolder(name) {
   return folder;
 }
 
+const isThere = (file) => file && existsSync(file);
+
 export function findChromium() {
-  return [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && existsSync(file));
+  return [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(isThere);
 }
 
-export function chromiumOrSkip() {
-  const found = findChromium();
+const BROWSERS = {
+  chromium: { find: findChromium, missing: 'no Chromium (apt install chromium, or set CHROMIUM to its path)' },
+  firefox: { find: () => [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'].find(isThere), missing: 'no Firefox (apt install firefox-esr, or set FIREFOX to its path)' },
+};
+const browserName = process.env.ATTUNE_BROWSER || 'chromium';
+if (!(browserName in BROWSERS)) throw new Error(`ATTUNE_BROWSER is ${browserName}: there are ${Object.keys(BROWSERS).join(' and ')}`);
+export const isFirefox = browserName === 'firefox';
+
+/** @return path of the browser of the tests */
+export function browserOrSkip() {
+  const { find, missing } = BROWSERS[browserName];
+  const found = find();
   if (found) return found;
-  console.log('skipped: no Chromium (apt install chromium, or set CHROMIUM to its path)');
+  console.log(`skipped: ${missing}`);
   process.exit(SKIPPED);
 }
 
 export async function launchBrowser() {
-  const executablePath = chromiumOrSkip();
-  const { chromium } = require('playwright-core');
+  const executablePath = browserOrSkip();
+  const { chromium, firefox } = require('playwright-core');
+  if (isFirefox) return launchFirefox(firefox, executablePath, PATIENCE_MS);
   // A sandbox needs user namespaces, which containers and root do not have.
   return chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: PATIENCE_MS });
 }
 
+/** What the browser of this run lacks is left out by name. @return whether it does */
+export function lacks(what, why) {
+  if (!isFirefox) return false;
+  console.log(`     not in Firefox: ${what}: ${why}`);
+  return true;
+}
+
 /** A context whose pages wait for as long as anything takes. @param options beside CONTEXT's */
 export async function newContext(browser, options = {}) {
-  const context = await browser.newContext({ ...CONTEXT, ...options });
+  const context = await (isFirefox ? firefoxContext : chromiumContext)(browser, { ...CONTEXT, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   context.setDefaultNavigationTimeout(PATIENCE_MS);
   return context;
+}
+
+function chromiumContext(browser, options) {
+  return browser.newContext(options);
 }
 
 /** The page's content security policy forbids the evaluation of text, by which Playwright polls. */
@@ -157,12 +184,59 @@ export function check(condition, text) {
 
 /** What axe finds on the page that is serious or critical, in words. */
 export async function axeFindings(page) {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.addScriptTag({ path: require.resolve('axe-core/axe.min.js') });
+  // As text: a script of the page would be refused by its content security policy.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(`${readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')}\n0`);
   return page.evaluate(async () => {
     const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
     return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .flatMap(({ id, nodes }) => nodes.slice(0, 6).map((node) => `${id}: ${node.target.join(' ')} ${node.html.slice(0, 90)} ${(node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ''}`));
   });
+}
+
+/** axe finds nothing serious on the page, in both themes. */
+export async function checkAxe(page, what) {
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  for (let i = 0; i < 2; i++) {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const found = await axeFindings(page);
+    check(found.length === 0, `${what}, ${await theme()}: nothing serious is found by axe${found.map((one) => `\n     ${one}`).join('')}`);
+    // Not by a click, which would close what is open beside it.
+    await page.evaluate(() => document.querySelector('.tool.theme').click());
+  }
+}
+
+/** Whether a file that the page saved is one of its kind with something in it. @param page reads SVG as a browser does */
+async function isSaved(page, kind, bytes) {
+  if (kind === 'PNG') return bytes.subarray(1, 4).toString() === 'PNG' && bytes.readUInt32BE(16) > 20 && bytes.readUInt32BE(20) > 20;
+  if (kind === 'CSV') return bytes.toString().split('\r\n')[0].includes(',');
+  return page.evaluate((text) => {
+    const read = new DOMParser().parseFromString(text, 'image/svg+xml');
+    return read.querySelector('parsererror') === null && read.documentElement.localName === 'svg' && read.documentElement.childElementCount > 1;
+  }, bytes.toString());
+}
+
+/** Each chart, table and drawing in sight has a list of files, and each of them is one. @param root what is looked at */
+export async function checkSaving(page, what, root = 'main') {
+  const lists = page.locator(`${root} .save-choice select`).locator('visible=true');
+  const wrong = [];
+  const saved = [];
+  for (let i = 0; i < (await lists.count()); i++) {
+    const select = lists.nth(i);
+    const label = await select.getAttribute('aria-label');
+    for (const kind of (await select.locator('option').allTextContents()).slice(1)) {
+      const [download] = await Promise.all([page.waitForEvent('download'), select.selectOption(kind)]);
+      saved.push(`${label} as ${kind}`);
+      if (!(await isSaved(page, kind, readFileSync(await download.path())))) wrong.push(`${label} as ${kind}`);
+    }
+  }
+  // What is drawn small beside a number or a name is part of that.
+  const without = await page.evaluate((selector) => {
+    const isSeen = (one) => one.getClientRects().length > 0 && one.getBoundingClientRect().height > 60;
+    const area = [...document.querySelectorAll(selector)].filter(isSeen);
+    const has = (one) => one.closest('.chart, .table, .tuning, .sizes, .timeline, .flames, .graph, .messages, .waits > *, .machine-panel')?.querySelector('.save-choice') ?? null;
+    return area.flatMap((one) => [...one.querySelectorAll('.table, canvas, svg:not(.icon)')]).filter((one) => isSeen(one) && has(one) === null && one.querySelector(':scope > .empty:not([hidden])') === null).map((one) => `${one.localName}.${one.getAttribute('class')}`);
+  }, root);
+  check(saved.length > 0 && wrong.length === 0 && without.length === 0, `${what}: saved are ${saved.join(', ')}${wrong.map((one) => `; not ${one}`).join('')}${without.map((one) => `; cannot be saved: ${one}`).join('')}`);
 }
 
 /** Records again and again until nothing was dropped: a session that gets no CPU for long finds rings full. @param record writes the file */
@@ -191,6 +265,26 @@ export async function eventually(look, isWanted, limitMs = PATIENCE_MS) {
 export async function toastText(page, kind = 'error') {
   const text = await page.waitForFunction((selector) => document.querySelector(selector)?.textContent, `.toast.${kind}`);
   return text.jsonValue();
+}
+
+/** @return what moves one or two fingers on the page, each along a path of two points */
+export async function fingers(page) {
+  if (isFirefox) return (...paths) => moveFingers(page, ...paths);
+  const client = await page.context().newCDPSession(page);
+  return async (...paths) => {
+    const steps = 8;
+    const at = (k) => paths.map(([[x0, y0], [x1, y1]], id) => ({ id, x: x0 + ((x1 - x0) * k) / steps, y: y0 + ((y1 - y0) * k) / steps }));
+    await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: at(0) });
+    for (let k = 1; k <= steps; k++) await client.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: at(k) });
+    await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  };
+}
+
+/** Drags an element onto another one. @param from, to locators */
+export async function drag(from, to) {
+  if (!lacks('a drag by the mouse', 'its driver begins one, and lets nothing fall; the page gets the events')) return from.dragTo(to);
+  const data = await from.evaluateHandle(() => new DataTransfer());
+  for (const [target, event] of [[from, 'dragstart'], [to, 'dragover'], [to, 'drop'], [from, 'dragend']]) await target.dispatchEvent(event, { dataTransfer: data });
 }
 
 /** The text of a tooltip once it is as wanted: while a program runs, what its places are called comes after them. @param at gives where to point, or null */

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { check, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, toastText, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, DemoServer, drag, drawn, launchBrowser, newContext, toastText, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const binary = process.argv[2];
 const browser = await launchBrowser();
 
@@ -66,7 +66,7 @@ async function twoUnits(server) {
   const page = await open(server.url);
   await show(page, 'cpu.user', 'link.wait', 'link.temperature');
   await page.evaluate(() => window.attune.picker.render());
-  await page.getByRole('tree').locator('.row', { hasText: 'temperature' }).first().dragTo(chart(page, 'cpu user'));
+  await drag(page.getByRole('tree').locator('.row', { hasText: 'temperature' }).first(), chart(page, 'cpu user'));
   await page.waitForFunction(() => document.querySelectorAll('.chart').length === 2);
   check((await titles(page)).join() === 'cpu user,link wait', 'a signal dragged from the tree leaves its own chart');
   const shown = () => page.evaluate(() => {
@@ -90,6 +90,7 @@ async function twoUnits(server) {
   await drawn(copy);
   await copy.waitForFunction(() => document.querySelectorAll('.chart[aria-label="cpu user"] .axis-side').length === 2);
   check(true, 'a link keeps both axes');
+  await copy.close();
 
   // By the keyboard: add to the chart with the percent axis, and take it out again.
   const wait = chart(page, 'link wait');

@@ -6,11 +6,11 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, openAtTip, recordWhole, SKIPPED, testFolder, tipAt, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, checkAxe, checkSaving, eventually, launchBrowser, openAtTip, recordWhole, SKIPPED, testFolder, tipAt, watchErrors } from './harness.mjs';
 import { allowRoot, hasMpi, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
 import { findingShown, openPage } from './waits_page.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 if (!hasMpi()) {
   console.log('skipped: no Open MPI (apt install openmpi-bin)');
   process.exit(SKIPPED);
@@ -157,6 +157,24 @@ async function timeline(page, what, ranks) {
   check(true, `${what}: ranks are filtered by their number`);
 }
 
+/** The other views are looked at by axe and saved as files, once. */
+async function looks(page, what) {
+  for (const view of ['Task graph', 'Matrix', 'Rank table', 'Collectives', 'Sizes']) {
+    await showMessages(page, view);
+    await checkAxe(page, `${what}, ${view}`);
+    await checkSaving(page, `${what}, ${view}`, '.waits');
+  }
+  await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
+  await ranksSettled(page);
+  await checkAxe(page, `${what}, Timeline`);
+  const room = await page.evaluate(() => {
+    const scroller = document.querySelector('.timeline .threads-scroller');
+    const { rows } = window.attune.waits.timeline.shown;
+    return { rows: rows.length, used: (rows.at(-1).top + rows.at(-1).height) / scroller.clientHeight, height: Math.min(...rows.filter((row) => row.rank).map((row) => row.height)) };
+  });
+  check(room.used > 0.7 || room.height >= 51, `${what}: few ranks use the room that there is: ${JSON.stringify(room)}`);
+}
+
 async function everything(page, what, ranks) {
   await taskGraph(page, what, ranks);
   await matrix(page, what, ranks);
@@ -248,6 +266,7 @@ async function recorded(ranks, rounds) {
     for (const part of ['ranks', 'pairs', 'collectives', 'sizes', 'efficiency']) check(JSON.stringify(shown[part]) === JSON.stringify(report[part]), `${what}: ${part} are those of attune report`);
     check(report.unmatched_sent + report.unmatched_received === 0, `${what}: each message has its other side`);
     await everything(page, what, ranks);
+    if (ranks <= 8) await looks(page, what);
     await sums(page, file, what, ranks);
     await page.context().close();
   } finally {
@@ -272,6 +291,31 @@ async function without() {
   }
 }
 
+/** Processes with a pipe between them are no ranks, and what they write are no messages. */
+async function processes() {
+  const file = path.join(folder, 'pipe.attune');
+  execFileSync(attune, ['run', '-q', '-o', file, '--', 'sh', '-c', 'dd if=/dev/zero bs=4096 count=500 2>/dev/null | dd of=/dev/null bs=4096 2>/dev/null'], { stdio: 'ignore' });
+  const session = await Session.start(attune, 'view', file);
+  try {
+    const page = await openPage(browser, session.url);
+    await page.getByRole('tab', { name: 'Messages', exact: true }).click();
+    await page.waitForFunction(() => window.attune.waits.documents.get('messages')?.ranks.length > 1);
+    const summary = await text(page, '.messages .waits-summary');
+    const shown = await page.evaluate(() => window.attune.waits.documents.get('messages'));
+    const writes = shown.pairs.reduce((sum, pair) => sum + pair.count, 0);
+    check(/^\d+ processes · [\d ]+ writes, /.test(summary) && !/rank|message/.test(summary) && Number(/· ([\d ]+) writes/.exec(summary)[1].replaceAll(' ', '')) === writes, `processes: ${summary}`);
+    const views = await page.locator('.messages [role=tab]').locator('visible=true').allTextContents();
+    check(views.includes('Processes') && !views.includes('Rank table') && !views.includes('Collectives'), `processes: the views are ${views.join(', ')}`);
+    await page.getByRole('tab', { name: 'Processes', exact: true }).click();
+    const head = await page.locator('.rank-table .table-row.head').textContent();
+    check(head.startsWith('Process'), `processes: the table is of them: ${head}`);
+    await checkAxe(page, 'processes');
+    await page.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
 try {
   if (MANY > 0) {
     await recorded(MANY, 40);
@@ -280,6 +324,7 @@ try {
     await recorded(RANKS, 1200);
     await findings();
     await without();
+    await processes();
   }
 } finally {
   await browser.close();

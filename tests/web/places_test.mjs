@@ -5,9 +5,9 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [, , attune, program] = process.argv;
 const folder = testFolder('web-places');
 const recording = path.join(folder, 'many.attune');
@@ -19,15 +19,15 @@ const tab = (page, name) => page.getByRole('tab', { name, exact: true });
 const told = (page) => page.evaluate(() => {
   const text = (selector) => document.querySelector(selector)?.textContent ?? '';
   const window_ = document.querySelector('.navigator-window');
-  return { range: text('.range-text'), navigator: window_.style.transform + window_.style.width, values: [...document.querySelectorAll('.drawer .table-row:not(.head)')].map((row) => row.textContent).join(), all: window.attune.view.range };
+  return { range: text('.range-text'), navigator: window_.style.transform + window_.style.width, values: [...document.querySelectorAll('.drawer .table-row:not(.head)')].map((row) => row.textContent).join(), strip: [...document.querySelectorAll('.strip-cell canvas')].map((canvas) => canvas.toDataURL()).join(), all: window.attune.view.range };
 });
 
 /** After the act all of them are of the new range. */
 async function follows(page, what, act, wanted) {
   const before = await told(page);
   await act();
-  const after = await eventually(() => told(page), (now) => now.range !== before.range && now.navigator !== before.navigator && now.values !== before.values);
-  check(after.range !== before.range && after.navigator !== before.navigator && after.values !== before.values, `${what}: range, navigator and values follow: ${after.range}`);
+  const after = await eventually(() => told(page), (now) => ['range', 'navigator', 'values', 'strip'].every((one) => now[one] !== before[one]));
+  check(['range', 'navigator', 'values', 'strip'].every((one) => after[one] !== before[one]), `${what}: range, navigator, values and strip follow: ${after.range}`);
   const extent = await page.evaluate(() => window.attune.model.extent);
   check(wanted(after.all, extent), `${what}: what is on screen is ${JSON.stringify(after.all)} of ${JSON.stringify(extent)}`);
 }
@@ -61,6 +61,31 @@ async function tabsStay(page) {
   }
 }
 
+/** What does not fit is not cut at an edge, whatever is shown. */
+async function nothingIsCut(page) {
+  for (const [width, height] of [[1440, 900], [1280, 720], [1024, 768]]) {
+    await page.setViewportSize({ width, height });
+    const cut = [];
+    for (const name of await page.locator('.workspaces [role=tab]').allTextContents()) {
+      await tab(page, name).click();
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      cut.push(...await page.evaluate((workspace) => {
+        const isSeen = (one) => one.getClientRects().length > 0;
+        const bars = [...document.querySelectorAll('.bar, .workspace-bar, .range-bar, .verdict-line, .waits-bar, .drawer-tabs')].filter(isSeen).filter((bar) => bar.scrollWidth > bar.clientWidth + 1).map((bar) => bar.className);
+        const controls = [...document.querySelectorAll('button, select, input, [role=tab]')].filter(isSeen).filter((one) => {
+          // Rows and the tree scroll, and a chart's controls come with the pointer.
+          if (one.closest('.tree, .table, .strip, .chart, .charts, .threads-scroller, .source, .counters-aside')) return false;
+          const { left, right } = one.getBoundingClientRect();
+          return right > innerWidth + 0.5 || left < -0.5;
+        });
+        return [...bars, ...controls.map((one) => one.getAttribute('aria-label') ?? one.textContent)].map((what) => `${workspace}: ${what}`);
+      }, name));
+    }
+    check(cut.length === 0, `at ${width} x ${height} nothing is cut: ${cut.join('; ')}`);
+  }
+  await tab(page, 'Charts').click();
+}
+
 async function compared(page) {
   await page.waitForSelector('.compare .empty:not([hidden]), .compare .verdict');
   const colours = await page.evaluate(() => {
@@ -86,7 +111,7 @@ async function compared(page) {
 
 try {
   recordWhole(attune, recording, () => execFileSync(attune, ['run', '-q', '-s', 'cpu,vmstat,memory', '-i', '20ms', '--cpu-samples', '4ms', '-o', recording, '--', program, '4']));
-  for (const [files, tests] of [[[recording], [recordingRange, tabsStay]], [[recording, recording], [compared]]]) {
+  for (const [files, tests] of [[[recording], [recordingRange, tabsStay, nothingIsCut]], [[recording, recording], [compared]]]) {
     const view = await Session.start(attune, 'view', ...files);
     try {
       const page = watchErrors(await (await newContext(browser)).newPage());

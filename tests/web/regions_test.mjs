@@ -6,9 +6,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { axeFindings, check, chromiumOrSkip, drawn, eventually, launchBrowser, newContext, recordWhole, SKIPPED, testFolder, watchErrors } from './harness.mjs';
+import { axeFindings, browserOrSkip, check, drawn, eventually, launchBrowser, newContext, recordWhole, SKIPPED, testFolder, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, program] = process.argv.slice(2);
 const EVENTS = 'task-clock:u,page-faults:u';
 const ROWS = '.regions-pane .table-rows .table-row:not([hidden])';

@@ -6,9 +6,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { heldCounts, Session, wrongCounts } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy, testFolder, toastText, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, drawn, eventually, launchBrowser, newContext, Proxy, testFolder, toastText, watchErrors } from './harness.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const attune = process.argv[2];
 const folder = testFolder('web-session');
 const browser = await launchBrowser();
@@ -43,14 +43,34 @@ async function ends() {
   const page = await (await newContext(browser)).newPage();
   await page.goto(session.url);
   await drawn(page, 1);
+  // A window that is shorter than the run: once that has ended all of it is to be seen.
+  await page.evaluate(() => window.attune.follow(1e9));
+  await page.waitForFunction(() => window.attune.model.processes.size > 0 && window.attune.model.extent.t1 > 3e9 && document.querySelector('.live').classList.contains('on'));
   writeFileSync(file('end'), '');
   await page.waitForFunction(() => document.querySelector('.state').textContent === 'Live; the program ended, exit code 3');
   await longer(page, await newest(page));
   check(true, 'the page goes on after the end of the program, and says how it ended');
+  const whole = await page.evaluate(() => ({ shown: window.attune.view.range, run: window.attune.model.run, isLit: document.querySelector('.live').classList.contains('on') }));
+  check(whole.shown.t0 <= whole.run.t0 && whole.shown.t1 >= whole.run.t1 && whole.shown.t1 - whole.shown.t0 < 1.2 * (whole.run.t1 - whole.run.t0) && !whole.isLit, `the whole run is in view, and Live is not lit: ${JSON.stringify(whole)}`);
+  await page.keyboard.press('Space');
+  await page.waitForFunction(() => document.querySelector('.live').classList.contains('on') && window.attune.view.following);
+  check(true, 'the machine can be followed again');
+  await page.keyboard.press('o');
+  await page.waitForSelector('.state.paused');
+  await page.keyboard.press('o');
+  await page.waitForSelector('.state.open');
+  check(true, 'sampling can be paused after the end, too');
+  await page.getByRole('tab', { name: 'Flames', exact: true }).click();
+  const flames = await eventually(() => page.locator('.flames').textContent(), (text) => !text.includes('Being computed'));
+  check(!flames.includes('Being computed'), `the flame graph comes after the end: ${flames.slice(0, 60)}`);
   check((await toastOf(page, () => page.evaluate(() => window.attune.addLabel('after the end')), 'ok')) === 'label added', 'labels are still added');
   const stopped = session.stop();
   await page.waitForFunction((name) => /^Server gone since [\d:]+: attune view .*/.test(document.querySelector('.state').textContent) && document.querySelector('.state').textContent.endsWith(name), 'ends.attune');
   check((await toastOf(page, () => page.evaluate(() => window.attune.addLabel('too late')))).includes('was not added'), 'when the server is gone the page says since when, what reopens it, and that a label is lost');
+  check((await toastOf(page, () => page.keyboard.press('o'))).includes('the server is gone'), 'nor is a pause lost in silence');
+  check(await page.locator('.live').isHidden(), 'what is gone is not followed: Live is not there');
+  await page.getByRole('tab', { name: 'Messages', exact: true }).click();
+  check(/^Server gone since/.test(await page.locator('.waits-problem:visible').textContent()), 'what is not computed any more says why');
   const [code] = await stopped.then(() => session.ended);
   check(code === 3, `attune ends as the program did: ${code}`);
   await close(page);
@@ -66,6 +86,16 @@ async function pausing(session) {
   await longer(page, stopped);
   await page.waitForFunction((reason) => window.attune.model.gaps.some((gap) => gap.reason === reason && gap.t1 > gap.t0), PAUSED);
   check(true, 'a pause stops the sampling for everybody, goes on again, and is in the data');
+  const red = await page.evaluate(() => {
+    const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(css('--gap-text').slice(at, at + 2), 16));
+    return [...document.querySelectorAll('.chart canvas, .navigator canvas')].filter((canvas) => {
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      for (let i = 0; i < data.length; i += 4) if (data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255) return true;
+      return false;
+    }).length;
+  });
+  check((await page.locator('.missing').textContent()) === '' && red === 0, `what somebody paused is neither counted as missing nor red: ${red} drawings have that colour`);
   await close(page);
   await close(other);
 }

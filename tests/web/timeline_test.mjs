@@ -6,10 +6,10 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, eventually, launchBrowser, recordWhole, testFolder, watchErrors } from './harness.mjs';
 import { openWaits, showWorkspace, zoomIn } from './waits_page.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, program] = process.argv.slice(2);
 const folder = testFolder('web-timeline');
 const file = path.join(folder, 'threads.attune');

@@ -6,10 +6,10 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, testFolder, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, checkAxe, checkSaving, eventually, launchBrowser, testFolder, watchErrors } from './harness.mjs';
 import { openPage } from './waits_page.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, program] = process.argv.slice(2);
 /** So long that the page has time for everything; it is ended when that is done. */
 const SECONDS = '3000';
@@ -59,18 +59,16 @@ async function asks() {
     await toast(kept ? 'queue.batch is taken back' : 'queue.batch = 64 is tried next');
     await page.locator('.tuning tbody tr', { hasText: 'queue.batch' }).nth(1).waitFor();
     check(true, 'a click asks for the next step, which is a decision, too');
+    await checkAxe(page, 'tuning');
+    await checkSaving(page, 'tuning', '.tuning');
     // A page that has only the cookie may look.
     const other = await page.context().newPage();
     await other.goto(session.url.replace(/#.*/, ''));
     await other.getByRole('tab', { name: 'Tuning', exact: true }).click();
     await other.locator('.tuning tbody tr').first().waitFor();
     const [knob, value] = ['Knob', 'Value'].map((label) => other.getByLabel(label, { exact: true }));
-    // A decision that comes right now is drawn over what is being typed.
-    await eventually(async () => {
-      await knob.fill('queue.batch');
-      await value.fill('32');
-      return [await knob.inputValue(), await value.inputValue()].join();
-    }, (both) => both === 'queue.batch,32');
+    await knob.fill('queue.batch');
+    await value.fill('32');
     await other.locator('.tuning-form button').click();
     await other.locator('.toast', { hasText: 'has not shown the server' }).first().waitFor();
     check(true, 'a page without the token turns nothing');

@@ -90,7 +90,7 @@ export async function waitOf(page, name) {
       if (!row.thread || !model.elements.get(row.thread.id).name.startsWith(wanted) || row.top - scrolled + 20 > box.height) continue;
       for (const span of timeline.spans.get(row.thread.id) ?? []) {
         const t = (Math.max(span.t0, t0) + Math.min(span.t1, t1)) / 2;
-        if (t > t0 && t < t1 && span.t1 - span.t0 > (t1 - t0) / 100) return { x: box.left + ((t - t0) / (t1 - t0)) * box.width, y: box.top + row.top - scrolled + 8 };
+        if (t > t0 && t < t1 && span.t1 - span.t0 > (t1 - t0) / 100) return { x: box.left + ((t - t0) / (t1 - t0)) * box.width, y: box.top + row.top - scrolled + row.height / 2 };
       }
     }
     return null;
@@ -111,7 +111,7 @@ export async function holdOf(page, name) {
       const hold = (timeline.holds.get(row.thread.id) ?? []).find((one) => one.holds === 1 && one.t1 - one.t0 >= 6e6 && one.t0 > t0 && one.t1 < t1);
       if (!hold) continue;
       if (row.top < scroller.scrollTop || row.top + 40 > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = row.top - 40;
-      return { x: over.left + (((hold.t0 + hold.t1) / 2 - t0) / (t1 - t0)) * over.width, y: over.top + row.top - scroller.scrollTop + 8, ms: (hold.t1 - hold.t0) / 1e6 };
+      return { x: over.left + (((hold.t0 + hold.t1) / 2 - t0) / (t1 - t0)) * over.width, y: over.top + row.top - scroller.scrollTop + row.height / 2, ms: (hold.t1 - hold.t0) / 1e6 };
     }
     return null;
   }, name);

@@ -6,10 +6,10 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, testFolder, tipAt, watchErrors } from './harness.mjs';
+import { browserOrSkip, check, eventually, launchBrowser, recordWhole, testFolder, tipAt, watchErrors } from './harness.mjs';
 import { findingShown, flameOf, flameShown, holdOf, openPage, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, program, solver] = process.argv.slice(2);
 const folder = testFolder('web-waits');
 const file = path.join(folder, 'threads.attune');
