@@ -56,6 +56,50 @@ TEST(Report, ItsFirstScreenHasTwentyFourLines) {
   EXPECT_LE(std::ranges::count(printed, '\n'), 24);
 }
 
+/// A process with two threads, which wait for a lock at a place with a long name.
+FakeSource Contention(const std::string& function) {
+  FakeSource source;
+  const auto process = source.AddElement(model::ElementKind::kProcess, "solver", 0, 100);
+  const auto thread = source.AddElement(model::ElementKind::kThread, "", process, 100);
+  const auto other = source.AddElement(model::ElementKind::kThread, "", process, 101);
+  const auto lock = source.AddElement(model::ElementKind::kLock, "mutex queue_lock", process);
+  const auto site = source.AddElement(model::ElementKind::kSite, "solver+0x10", process);
+  source.meta.sites.push_back({.id = site, .line = 34, .function = function, .file = "src/queue.cpp"});
+  source.meta.processes.push_back(
+      {.id = process, .pid = 100, .start_ns = 0, .end_ns = 1'000'000'000, .exit_code = 0, .exit_signal = 0});
+  source.extent = {0, 1'000'000'000};
+  source.sync = {{9, thread, lock, site, wire::SyncKind::kMutex, 100, 20, 300'000'000, 0, 0},
+                 {9, other, lock, site, wire::SyncKind::kMutex, 100, 0, 0, 4'000'000, 2}};
+  return source;
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Report, ItsFirstScreenHasPlaceAndAdviceWholeWhereThereIsRoom) {
+  FakeSource source = Contention("Queue<Job, Allocator<Job>>::Enqueue(Job&&, Priority const&)");
+  source.meta.info[std::string(model::info::kProgram)] = "solver " + std::string(100, 'x');
+  const std::string printed = PrintAs(source, {.recording = "job.attune"});
+  const std::vector<std::string> lines = LinesOf(printed);
+  EXPECT_LE(lines.size(), 24);
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80) << line;
+  EXPECT_THAT(lines.front(), testing::EndsWith(">  exit code 0"));
+  EXPECT_THAT(printed, HasSubstr("\n     at Queue<Job, Allocator<Job>>::Enqueue(Job&&, Priority const&)\n"
+                                 "     (queue.cpp:34), mutex queue_lock\n"));
+  EXPECT_THAT(printed, HasSubstr("\n       their own, or keep results for each thread and join them at the end.\n"));
+  EXPECT_THAT(printed, HasSubstr("attune report job.attune waits   what threads waited for, and where\n"));
+}
+
+TEST(Report, ItsFirstScreenCutsNoCommand) {
+  FakeSource source = Contention("Enqueue(Job&)");
+  const std::string recording = "/home/somebody/results/" + std::string(60, 'r') + ".attune";
+  EXPECT_THAT(PrintAs(source, {.recording = recording}), HasSubstr("\n  attune view " + recording + "\n"));
+}
+
 TEST(Report, SectionsArePrintedAlone) {
   FakeSource source = ScriptRun();
   const std::string printed = PrintAs(source, {.sections = {"processes", "alarms"}, .recording = "job.attune"});

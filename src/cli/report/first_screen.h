@@ -12,7 +12,8 @@ void PrintFirstScreen(const ReportPage& page);
 std::string EndingOfAll(const ReportPage& page);
 /// Command line that ran, cut short nowhere. (report.cpp)
 std::string ProgramName(const ReportPage& page);
-/// Whether something is missing: gaps, damage, what could not be seen. (report.cpp)
+/// Whether something of the program is missing: gaps, damage, what could not be seen. Sensors that the machine has not
+/// take nothing away from what is said of it. (report.cpp)
 bool MissesAnything(const ReportPage& page);
 
 }  // namespace attune::cli

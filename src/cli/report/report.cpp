@@ -178,13 +178,19 @@ std::string GapText(const analysis::GapSummary& gap) {
   return text;
 }
 
-/// Parts that attune could not do or see, for people.
-std::vector<std::string> SkippedTexts(const ReportPage& page) {
+/// Sensors that were not there.
+std::vector<std::string> SkippedSensors(const ReportPage& page) {
   std::vector<std::string> skipped;
   for (const auto& [key, value] : page.summary.info) {
     if (key.starts_with(info::kSkippedPrefix))
       skipped.push_back(key.substr(info::kSkippedPrefix.size()) + ": " + value);
   }
+  return skipped;
+}
+
+/// What of the program attune could not do or see.
+std::vector<std::string> UnseenTexts(const ReportPage& page) {
+  std::vector<std::string> skipped;
   const auto told = [&](std::string_view key, const std::string& what) {
     const auto row = page.summary.info.find(std::string(key));
     if (row != page.summary.info.end()) skipped.push_back(what + row->second);
@@ -208,17 +214,19 @@ std::vector<std::string> SkippedTexts(const ReportPage& page) {
 bool MissesAnything(const ReportPage& page) {
   const Summary& summary = page.summary;
   return !summary.gaps.empty() || !summary.damage.empty() || summary.program.events_not_counted > 0 ||
-         !SkippedTexts(page).empty();
+         !UnseenTexts(page).empty();
 }
 
 namespace {
 
 void PrintMissed(const ReportPage& page) {
-  if (!MissesAnything(page)) return;
+  const std::vector<std::string> skipped = SkippedSensors(page);
+  if (!MissesAnything(page) && skipped.empty()) return;
   page.Heading("What attune could not see");
   for (const std::string& damage : page.summary.damage) page.Line("  - " + Printable(damage));
   for (const analysis::GapSummary& gap : page.summary.gaps) page.Line("  - " + GapText(gap));
-  for (const std::string& reason : SkippedTexts(page)) page.Line("  - " + Printable(reason));
+  for (const std::string& sensor : skipped) page.Line("  - " + Printable(sensor));
+  for (const std::string& reason : UnseenTexts(page)) page.Line("  - " + Printable(reason));
   if (page.summary.program.events_not_counted > 0)
     page.Line("  - " + Count(page.summary.program.events_not_counted) +
               " events of too many threads or names, or nested too deep");

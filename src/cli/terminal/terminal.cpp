@@ -72,6 +72,15 @@ std::string Shortened(std::string_view text, size_t width) {
   return line;
 }
 
+size_t ShownWidth(std::string_view text) {
+  size_t width = Characters(text);
+  for (size_t begin = text.find('\x1b'); begin != std::string_view::npos; begin = text.find('\x1b', begin + 1)) {
+    const size_t end = text.find('m', begin);
+    width -= (end == std::string_view::npos ? text.size() : end + 1) - begin;
+  }
+  return width;
+}
+
 bool UseUnicode() {
   // The first that is set counts, as for setlocale().
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

@@ -65,6 +65,9 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width);
 /// `text` in at most so many characters; what was cut ends with '>'.
 std::string Shortened(std::string_view text, size_t width);
 
+/// Characters that a terminal shows of it: without the escape sequences of Styled().
+size_t ShownWidth(std::string_view text);
+
 /// "attune: text" on stderr: what a user should know while a command goes on.
 void Say(const std::string& text);
 
