@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "analysis/findings/process_sums.h"
 #include "base/units.h"
@@ -34,16 +38,31 @@ struct Children {
   double active_ns = 0;
 };
 
-Children ChildrenOf(const FindingInput& input, ElementId parent, const Activity& activity) {
+/// CPU time that each process used or wanted, with the processes that it started: a compiler's driver leaves the work
+/// to others, a shell to all of them.
+std::map<ElementId, double> DemandsOf(const FindingInput& input, const Activity& activity) {
+  std::vector<const model::Process*> latest_first;
+  for (const model::Process& process : input.meta.processes) latest_first.push_back(&process);
+  std::ranges::sort(latest_first, std::ranges::greater{}, &model::Process::id);
+  std::map<ElementId, double> demands;
+  for (const model::Process* process : latest_first) {
+    const bool has_usage = process->user_ns != model::kAbsent && process->system_ns != model::kAbsent;
+    const double used_ns =
+        has_usage ? static_cast<double>(process->user_ns) + static_cast<double>(process->system_ns) : 0;
+    const double sum_ns = demands[process->id] += std::max(used_ns, activity.DemandOf(process->id));
+    // A parent has the smaller id, but a damaged file may say anything.
+    if (process->parent < process->id) demands[process->parent] += sum_ns;
+  }
+  return demands;
+}
+
+Children ChildrenOf(const FindingInput& input, ElementId parent, const std::map<ElementId, double>& demands) {
   std::vector<std::pair<int64_t, int64_t>> lives;
   Children children;
   for (const model::Process& process : input.meta.processes) {
     if (process.parent != parent || process.start_ns == model::kAbsent || process.end_ns == model::kAbsent) continue;
     lives.emplace_back(SaneTime(process.start_ns), SaneTime(process.end_ns));
-    const bool has_usage = process.user_ns != model::kAbsent && process.system_ns != model::kAbsent;
-    const double used_ns =
-        has_usage ? static_cast<double>(process.user_ns) + static_cast<double>(process.system_ns) : 0;
-    children.active_ns += std::max(used_ns, activity.DemandOf(process.id));
+    children.active_ns += demands.at(process.id);
   }
   std::ranges::sort(lives);
   int64_t until_ns = 0;
@@ -62,10 +81,11 @@ Children ChildrenOf(const FindingInput& input, ElementId parent, const Activity&
 void FindChildren(const FindingInput& input, std::vector<Finding>& findings) {
   if (input.Cpus() == 1) return;
   const Activity activity = ActivityOf(input);
+  const std::map<ElementId, double> demands = DemandsOf(input, activity);
   for (const auto& [process, waits] : MergeByProcess(input, input.Of<CallSums>().calls(), IsChild)) {
     const int64_t wait_ns = waits.sums.total.wait_ns;
     if (!input.IsEnough(wait_ns) || PartOf(wait_ns, LifeOf(input, process)) < kLeastOfLife) continue;
-    const Children children = ChildrenOf(input, process, activity);
+    const Children children = ChildrenOf(input, process, demands);
     if (children.count < kFewChildren || children.lives_ns / children.count < kLongLifeNs) continue;
     if (PartOf(children.lives_ns, children.covered_ns) > kOneAtATime) continue;
     if (PartOf(wait_ns, children.covered_ns) < kMostlyWaiting) continue;
