@@ -350,6 +350,8 @@ TEST(PlaceText, LeavesOutTheParametersOfLongFunctions) {
     return PlaceText({.name = "libnet.so+0x10", .function = function});
   };
   EXPECT_EQ(text("Enqueue(Job&)"), "Enqueue(Job&) (libnet.so+0x10)");
+  EXPECT_EQ(text("__GI___libc_write"), "write (libnet.so+0x10)");
+  EXPECT_EQ(text("__GI_fsync"), "fsync (libnet.so+0x10)");
   const std::string parameters = "bool, net::Matrix const&, void (*)(net::Matrix*), net::Scratch*";
   EXPECT_EQ(text("net::Layer::Forward(" + parameters + ") const"), "net::Layer::Forward(...) const (libnet.so+0x10)");
   EXPECT_EQ(text("net::Layer::operator()(" + parameters + ")"), "net::Layer::operator()(...) (libnet.so+0x10)");
@@ -624,6 +626,37 @@ TEST(IoWait, IsTheTimeOfCallsOfFilesInWhichAThreadDoesNotCompute) {
   EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(598 * kMs, kMs));
   DiskProgram copies(995);
   EXPECT_THAT(copies.Findings(), IsEmpty()) << "from the page cache";
+}
+
+TEST(Finding, WithoutANameIsBelowTheFunctionFromWhichSamplesComeThere) {
+  DiskProgram program(100);
+  const auto site = std::ranges::find(program.meta.sites, program.site, &model::Site::id);
+  *site = {.id = program.site,
+           .function = "libdb.so.0+0x10 (no symbols)",
+           .module = "/usr/lib/libdb.so.0",
+           .build_id = "ab"};
+  const auto place = [&](const std::string& function) {
+    return program.Place(function, {{.function = function, .module = "/usr/lib/libdb.so.0.8", .build_id = "ab"}});
+  };
+  const ElementId begin = place("start_thread"), step = place("db_step"), commit = place("libdb.so+0x40 (no symbols)"),
+                  check = place("db_check"), here = place("libdb.so.0.8+0x10 (no symbols)");
+  const auto sample = [&](std::initializer_list<ElementId> path) {
+    int64_t stack = 0;
+    for (const ElementId each : path) {
+      program.stack_rows.push_back({static_cast<int64_t>(program.stack_rows.size()) + 1, stack, each});
+      stack = program.stack_rows.back().id;
+    }
+    program.cpu_samples.push_back({10 * kMs, program.thread[0], 0, *std::prev(path.end()), stack, 4 * kMs});
+  };
+  EXPECT_EQ(program.Findings().at(0).site.below, "") << "no samples";
+  for (int i = 0; i < 3; ++i) sample({begin, step, commit, here});
+  sample({begin, check, here});
+  sample({begin, check});
+  sample({begin, here});
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].site.below, "db_step");
+  EXPECT_THAT(PlaceText(findings[0].site), testing::StartsWith("code below db_step ("));
 }
 
 TEST(IoWait, IsWhatTheKernelAccountsForWhereItDoes) {

@@ -41,6 +41,7 @@ TEST(Verdict, OfAThreadThatComputesSaysWhereAndThatCpusDoNotHelp) {
   EXPECT_DOUBLE_EQ(verdict.speedup_limit, 1);
   EXPECT_THAT(verdict.text, HasSubstr("1.0 of 2 CPUs"));
   EXPECT_THAT(verdict.text, HasSubstr("step (solver.c:12)"));
+  EXPECT_THAT(verdict.text, HasSubstr("more CPUs would not make it faster"));
 }
 
 TEST(Verdict, OfParallelThreadsHasAmdahlsLimit) {
@@ -58,6 +59,8 @@ TEST(Verdict, OfWhatWaitsSaysForWhat) {
   EXPECT_EQ(waits.doing, Doing::kWaits);
   EXPECT_THAT(waits.text, HasSubstr("80 % of its threads' time for: file"));
   EXPECT_FALSE(waits.IsComputeBound());
+  const Verdict unknown = FindVerdict(OnTwoCpus({Thread(0.2, 0.01, 0.2, "semaphore")}, 0.8), {}, -1);
+  EXPECT_THAT(unknown.text, Not(HasSubstr("semaphore"))) << "most of it is not known";
   const Verdict idle = FindVerdict(OnTwoCpus({Thread(0.001, 0.999, 0)}, 0.999), {}, -1);
   EXPECT_EQ(idle.doing, Doing::kIdles);
   EXPECT_THAT(idle.text, HasSubstr("it is idle"));
@@ -94,6 +97,71 @@ TEST(HotSpot, IsTheProgramsOwnFunctionWithWhatItCalls) {
   EXPECT_DOUBLE_EQ(hottest.share, 0.7);
   samples.samples = 9;
   EXPECT_TRUE(FindHotSpot(samples, SiteNames(program.meta, {})).place.name.empty()) << "too few";
+}
+
+/// Samples of call paths, outermost first.
+struct Paths {
+  ElementId Place(const char* function, const char* module, const char* file = "") {
+    return program.Place(function, {{.function = function, .file = file, .module = module}});
+  }
+  void Add(std::initializer_list<ElementId> path, int64_t ns) {
+    int64_t stack = 0;
+    for (const ElementId site : path) {
+      samples.stacks.push_back({static_cast<int64_t>(samples.stacks.size()) + 1, stack, site});
+      stack = samples.stacks.back().id;
+    }
+    samples.weights[{program.thread[0], stack}] = ns;
+    samples.total += ns;
+    samples.samples += 100;
+  }
+  HotSpot Find() { return FindHotSpot(samples, SiteNames(program.meta, {})); }
+
+  ProgramSource program{"zip", 1};
+  SampleSums samples;
+};
+
+TEST(HotSpot, OfAProgramWithoutSymbolsIsTheFunctionOfALibraryThatItIsIn) {
+  Paths paths;
+  const ElementId own = paths.Place("zip+0x10 (no symbols)", "/usr/bin/zip");
+  const ElementId deflate = paths.Place("deflate", "/usr/lib/libz.so"),
+                  copies = paths.Place("memcpy", "/lib/libc.so.6");
+  const ElementId inner = paths.Place("libz.so+0x40 (no symbols)", "/usr/lib/libz.so");
+  paths.Add({own, deflate, inner}, 500);
+  paths.Add({own, deflate, inner, copies}, 200);
+  paths.Add({own, copies}, 300);
+  const HotSpot hottest = paths.Find();
+  EXPECT_EQ(hottest.place.function, "deflate");
+  EXPECT_DOUBLE_EQ(hottest.share, 0.7);
+}
+
+TEST(HotSpot, WithoutAnyNameIsTheProgram) {
+  Paths paths;
+  const ElementId own = paths.Place("zip+0x10 (no symbols)", "/usr/bin/zip");
+  paths.Add({own}, 600);
+  paths.Add({own, paths.Place("memcpy", "/lib/libc.so.6")}, 400);
+  const HotSpot hottest = paths.Find();
+  EXPECT_EQ(PlaceText(hottest.place), "zip");
+  EXPECT_DOUBLE_EQ(hottest.share, 1);
+  EXPECT_THAT(FindVerdict(OnTwoCpus({Thread(1, 0, 0)}, 0), hottest, -1).text, HasSubstr("100 % of that in zip"));
+}
+
+TEST(HotSpot, OfMainWithSourceStays) {
+  for (const char* file : {"zip.c", ""}) {
+    Paths paths;
+    const ElementId own = paths.Place("main", "/home/me/zip", file);
+    paths.Add({own, paths.Place("deflate", "/usr/lib/libz.so")}, 1000);
+    EXPECT_EQ(paths.Find().place.function, *file == '\0' ? "deflate" : "main");
+  }
+}
+
+TEST(HotSpot, WhereNoFunctionHasMuchIsTheProgramWithMost) {
+  Paths paths;
+  const char* const functions[] = {"parse", "fold", "inline", "emit", "free", "read", "map", "walk"};
+  for (const char* function : functions) paths.Add({paths.Place(function, "/usr/lib/gcc/cc1plus")}, 100);
+  paths.Add({paths.Place("assemble", "/usr/bin/as")}, 150);
+  const HotSpot hottest = paths.Find();
+  EXPECT_EQ(PlaceText(hottest.place), "cc1plus");
+  EXPECT_NEAR(hottest.share, 800.0 / 950, 1e-9);
 }
 
 TEST(Verdict, OfNothingIsNone) { EXPECT_EQ(FindVerdict({}, {}, -1).doing, Doing()); }

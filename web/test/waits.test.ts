@@ -186,6 +186,7 @@ describe('places and states', () => {
     expect(placeText(place)).toBe('Add() (a.cpp:7)');
     expect(placeText({ ...place, file: '', line: null })).toBe('Add() (a+0x1)');
     expect(placeText({ ...place, function: '', file: '', line: null })).toBe('a+0x1');
+    expect(placeText({ ...place, function: 'a+0x0 (no symbols)', file: '', line: null, below: 'step()' })).toBe('code below step() (a+0x1)');
     expect(placeText(null)).toBe('');
     expect(fileText({ file: '/s/a.cpp', line: null })).toBe('a.cpp');
   });

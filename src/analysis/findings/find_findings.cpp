@@ -1,6 +1,7 @@
 #include "analysis/findings/find_findings.h"
 
 #include "analysis/findings/gain.h"
+#include "analysis/findings/nameless.h"
 #include "analysis/findings/overlap.h"
 
 namespace attune::analysis {
@@ -10,6 +11,7 @@ std::vector<Finding> FindFindings(const FindingInput& input) {
   for (const auto find : AllFindingClasses()) find(input, findings);
   LeaveOutExplained(findings);
   RankByGain(input, findings);
+  NameCallers(input, findings);
   return findings;
 }
 

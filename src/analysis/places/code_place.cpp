@@ -15,6 +15,14 @@ namespace {
 /// Longer ones are shown without their parameters.
 constexpr size_t kLongFunction = 60;
 
+/// "write" of "__GI___libc_write", as the C library calls it where it uses it itself.
+std::string WithoutAlias(const std::string& function) {
+  constexpr std::string_view kInternal = "__GI_", kLibrary = "__libc_";
+  if (!function.starts_with(kInternal)) return function;
+  const std::string name = function.substr(kInternal.size());
+  return name.starts_with(kLibrary) ? name.substr(kLibrary.size()) : name;
+}
+
 /// "Net::Forward(...)" of "Net::Forward(bool, Matrix const&)" and all that follows it.
 std::string WithoutParameters(const std::string& function) {
   const size_t end = function.rfind(')');
@@ -95,9 +103,12 @@ std::string PlaceText(const CodePlace& place) {
   std::string text = place.file.substr(place.file.rfind('/') + 1);
   if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);
   if (text.empty()) text = place.module == symbols::kKernelModule ? place.module : place.name;
-  if (place.function.empty()) return text;
-  const bool is_long = place.HasSymbol() && place.function.size() > kLongFunction;
-  return fmt::format("{} ({})", is_long ? WithoutParameters(place.function) : place.function, text);
+  const auto shown = [](const std::string& function) {
+    return function.size() > kLongFunction ? WithoutParameters(function) : WithoutAlias(function);
+  };
+  if (place.HasSymbol()) return fmt::format("{} ({})", shown(place.function), text);
+  if (!place.below.empty()) return fmt::format("code below {} ({})", shown(place.below), text);
+  return place.function.empty() ? text : fmt::format("{} ({})", place.function, text);
 }
 
 }  // namespace attune::analysis

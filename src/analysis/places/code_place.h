@@ -21,6 +21,7 @@ struct CodePlace {
   std::string file;
   int64_t line = model::kAbsent;
   std::string module;       ///< path; "": not known
+  std::string below;        ///< function with a name that leads to one without; "": not known
   model::ElementId id = 0;  ///< site id; 0: no place
 
   bool HasSymbol() const { return !function.empty() && !function.ends_with(symbols::kNoSymbols); }

@@ -17,15 +17,14 @@ constexpr std::array<std::string_view, 8> kSystemFolders = {"/lib/",     "/lib32
 constexpr std::string_view kProbe = "libattune_";
 constexpr std::string_view kPythonEnding = ".py";
 
-/// Functions of the C library that every path begins with.
+}  // namespace
+
 bool IsBegin(std::string_view function) {
   constexpr std::array<std::string_view, 8> kBegins = {
       "start_thread",           "clone", "clone3", "__clone", "__clone3", "__libc_start_main",
       "__libc_start_call_main", "_start"};
   return std::ranges::find(kBegins, function) != kBegins.end();
 }
-
-}  // namespace
 
 bool IsSystemModule(std::string_view module) {
   if (module.starts_with('[')) return true;  // [kernel], [vdso]

@@ -20,6 +20,9 @@ bool IsPythonInterpreter(std::string_view module);
 /// Whether a module is a file of Python, whose lines the interpreter executes.
 bool IsPythonSource(std::string_view module);
 
+/// Functions of the C library that every call path begins with.
+bool IsBegin(std::string_view function);
+
 /// The interpreter is nobody's own code where it is known what it executes.
 bool ExecutesPython(std::span<const model::ElementId> path, const SiteNames& names);
 

@@ -12,6 +12,7 @@
 #include "analysis/places/own_place.h"
 #include "analysis/places/place_json.h"
 #include "base/units.h"
+#include "symbols/kernel_symbols.h"
 
 namespace attune::analysis {
 namespace {
@@ -21,8 +22,14 @@ constexpr double kMostly = 0.5;
 constexpr double kHardlyEver = 0.05;
 /// Amdahl's limit of a program that is alone for less is of no use: a few dozen CPUs.
 constexpr double kHardlyAlone = 0.02;
+/// Of waiting for something of which there is less another one is the most, which is not known.
+constexpr double kWorthNaming = 0.1;
+/// A limit below is none that anybody would notice.
+constexpr double kFaster = 1.05;
 /// Places in fewer samples are chance.
 constexpr int64_t kFewestSamples = 10;
+/// A function with less is no place where a program computes.
+constexpr double kHot = 0.2;
 
 /// The part of the time in which some thread runs or could run.
 double BusyShare(const Account& account, const Verdict& verdict) {
@@ -62,49 +69,111 @@ std::string TextOf(const Account& account, const Verdict& verdict, double busy) 
   const std::string cpus = account.cpus.cpus > 0
                                ? fmt::format("{:.1f} of {} CPUs", verdict.cpus_used, account.cpus.cpus)
                                : fmt::format("{:.1f} CPUs", verdict.cpus_used);
-  const std::string waiting = verdict.waits_for.empty() ? ""
-                                                        : fmt::format(", {:.0f} % of its threads' time for: {}",
-                                                                      100 * verdict.waits_share, verdict.waits_for);
+  const bool is_known = !verdict.waits_for.empty() && verdict.waits_share >= kWorthNaming;
+  const std::string waiting =
+      !is_known ? ""
+                : fmt::format(", {:.0f} % of its threads' time for: {}", 100 * verdict.waits_share, verdict.waits_for);
   if (verdict.doing == Doing::kIdles)
     return fmt::format("it is idle{}; it uses {:.2f} CPUs", waiting, verdict.cpus_used);
   if (verdict.doing == Doing::kWaits) return fmt::format("it waits most of the time{}; it uses {}", waiting, cpus);
   std::string text =
       fmt::format("it computes for {:.0f} % of its {}, on {} on average", 100 * busy, Duration(verdict.wall_ns), cpus);
   if (!verdict.hot_spot.place.name.empty())
-    text += fmt::format("; {:.0f} % of that at {}", 100 * verdict.hot_spot.share, PlaceText(verdict.hot_spot.place));
-  if (verdict.speedup_limit > 0)
-    text +=
-        fmt::format("; one thread is alone for {}: with any number of CPUs it would be at most {:.1f} times as fast",
-                    Duration(verdict.alone_ns), verdict.speedup_limit);
+    text += fmt::format("; {:.0f} % of that {} {}", 100 * verdict.hot_spot.share,
+                        verdict.hot_spot.place.function.empty() ? "in" : "at", PlaceText(verdict.hot_spot.place));
+  if (verdict.speedup_limit >= kFaster)
+    text += fmt::format("; one thread is alone for {}: as it runs now, more CPUs make it at most {:.1f} times as fast",
+                        Duration(verdict.alone_ns), verdict.speedup_limit);
+  else if (verdict.speedup_limit > 0)
+    text += fmt::format("; one thread is alone for {}: as it runs now, more CPUs would not make it faster",
+                        Duration(verdict.alone_ns));
   return text;
+}
+
+using Function = std::pair<std::string, std::string>;  ///< module, name
+
+/// Samples whose call paths go through one function.
+struct SamplesAt {
+  struct Path {
+    std::vector<model::ElementId> sites;  ///< from that function on
+    int64_t ns = 0;
+  };
+  std::map<model::ElementId, int64_t> sites;  ///< places in it
+  std::vector<Path> paths;
+  int64_t ns = 0;
+
+  void Add(model::ElementId site, std::vector<model::ElementId> path, int64_t path_ns) {
+    AddTo(sites[site], path_ns);
+    AddTo(ns, path_ns);
+    paths.push_back({std::move(path), path_ns});
+  }
+  model::ElementId Most() const {
+    return std::ranges::max_element(sites, {}, [](const auto& site) { return site.second; })->first;
+  }
+};
+
+/// The last function with a name on the way down that most of the samples go, step by step; none: nothing below has
+/// one.
+HotSpot NamedBelow(const SamplesAt& samples, const SiteNames& names, int64_t total_ns) {
+  HotSpot found;
+  std::vector<const SamplesAt::Path*> here;
+  for (const SamplesAt::Path& path : samples.paths) here.push_back(&path);
+  for (size_t depth = 1; !here.empty(); ++depth) {
+    std::map<Function, std::map<model::ElementId, int64_t>> called;
+    std::map<Function, std::vector<const SamplesAt::Path*>> through;
+    std::map<Function, int64_t> sums;
+    for (const SamplesAt::Path* path : here) {
+      if (path->sites.size() <= depth) continue;
+      const CodePlace place = names.PlaceOf(path->sites[depth]);
+      const Function function{place.module, place.function.empty() ? place.name : place.function};
+      AddTo(called[function][path->sites[depth]], path->ns);
+      AddTo(sums[function], path->ns);
+      through[function].push_back(path);
+    }
+    const auto most = std::ranges::max_element(sums, {}, [](const auto& sum) { return sum.second; });
+    if (most == sums.end() || PartOf(most->second, samples.ns) < kMostly) break;
+    const auto& sites = called[most->first];
+    const CodePlace place =
+        names.PlaceOf(std::ranges::max_element(sites, {}, [](const auto& site) { return site.second; })->first);
+    if (place.module == symbols::kKernelModule) break;
+    if (place.HasSymbol()) found = {place, PartOf(most->second, total_ns)};
+    here = through[most->first];
+  }
+  return found;
 }
 
 }  // namespace
 
 HotSpot FindHotSpot(const SampleSums& samples, const SiteNames& names) {
   if (samples.samples < kFewestSamples || samples.total <= 0) return {};
-  std::map<std::pair<std::string, std::string>, std::map<model::ElementId, int64_t>> functions;
+  std::map<Function, SamplesAt> functions, modules;
   for (const auto& [key, ns] : samples.weights) {
-    const std::vector<model::ElementId> path = samples.PathOf(key.second);
+    std::vector<model::ElementId> path = samples.PathOf(key.second);
     const model::ElementId site = OwnPlaceOf(path, names);
     if (site == 0) continue;
     const CodePlace place = names.PlaceOf(site);
+    path.erase(path.begin(), std::ranges::find(path, site));
+    modules[{place.module, ""}].Add(site, path, ns);
     // Without names a module is all that can be told apart.
-    AddTo(functions[{place.module, place.HasSymbol() ? place.function : ""}][site], ns);
+    functions[{place.module, place.HasSymbol() ? place.function : ""}].Add(site, std::move(path), ns);
   }
-  HotSpot hottest;
-  int64_t most_ns = 0;
-  for (const auto& [function, sites] : functions) {
-    int64_t ns = 0;
-    for (const auto& [site, part_ns] : sites) AddTo(ns, part_ns);
-    if (ns <= most_ns) continue;
-    most_ns = ns;
-    const auto most = std::ranges::max_element(sites, {}, [](const auto& site) { return site.second; });
-    hottest = {names.PlaceOf(most->first), PartOf(ns, samples.total)};
-    if (!function.second.empty()) continue;
-    hottest.place.name = function.first.substr(function.first.rfind('/') + 1);
-    hottest.place.function.clear();
+  const auto in_samples = [](const auto& entry) { return entry.second.ns; };
+  if (functions.empty()) return {};
+  const auto function = std::ranges::max_element(functions, {}, in_samples);
+  const bool has_name = !function->first.second.empty();
+  const CodePlace place = names.PlaceOf(function->second.Most());
+  // Whoever has no source of it is told the function of a library that it calls.
+  if (!has_name || (function->first.second == "main" && place.file.empty())) {
+    const HotSpot called = NamedBelow(function->second, names, samples.total);
+    if (!called.place.name.empty()) return called;
   }
+  if (has_name && PartOf(function->second.ns, samples.total) >= kHot)
+    return {place, PartOf(function->second.ns, samples.total)};
+  const auto module = std::ranges::max_element(modules, {}, in_samples);
+  HotSpot hottest{names.PlaceOf(module->second.Most()), PartOf(module->second.ns, samples.total)};
+  hottest.place.name = module->first.first.substr(module->first.first.rfind('/') + 1);
+  hottest.place.function.clear();
+  hottest.place.file.clear();
   return hottest;
 }
 

@@ -20,12 +20,14 @@ enum class Doing : uint8_t {
   kIdles,  ///< it waits, and what it waits for hardly ever comes
 };
 
-/// The program's own function in which, with what it calls, most CPU time is spent.
+/// The program's own function in which, with what it calls, most CPU time is spent. Of a program without symbols, the
+/// function of a library that it spends most of that in; without one, and where none has much, a program or library as
+/// a whole.
 struct HotSpot {
   CodePlace place;   ///< in it, where most of that is; without a name: too few samples
   double share = 0;  ///< share of the sampled CPU time
 };
-/// @cost a look-up of each place of each call path
+/// @cost a look-up of each place of each call path, or two
 HotSpot FindHotSpot(const SampleSums& samples, const SiteNames& names);
 
 struct Verdict {

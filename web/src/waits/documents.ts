@@ -9,6 +9,8 @@ export interface Place {
   function: string;
   file: string;
   line: number | null;
+  /** A function with a name that leads to one without. */
+  below?: string | null;
 }
 
 export interface WaitPlace extends Place {
@@ -237,6 +239,7 @@ declare module '../session/documents' {
 export function placeText(place: Place | null): string {
   if (!place) return '';
   const file = fileText(place);
+  if (place.below) return `code below ${place.below} (${file || place.name})`;
   return place.function === '' ? file || place.name : `${place.function} (${file || place.name})`;
 }
 

@@ -14,7 +14,7 @@ using model::ElementId;
 
 constexpr std::string_view kAdvice =
     "Read ahead or in larger pieces, let other threads compute meanwhile (asynchronous I/O), or write and synchronise "
-    "files less often.";
+    "files less often (in a database: many changes in one transaction).";
 /// A thread that was seen for less of its life is guessed at.
 constexpr double kWellSampled = 0.75;
 
@@ -110,10 +110,9 @@ void FindIo(const FindingInput& input, std::vector<Finding>& findings) {
                                          finding.thread_count, finding.thread_count == 1 ? "" : "s",
                                          calls.places.total.waits));
   finding.evidence.emplace_back(
-      is_accounted
-          ? "the kernel has accounted for the time"
-          : "of these calls counts what they neither computed nor waited for a CPU; what is read through memory "
-            "maps the kernel accounts for after: sysctl kernel.task_delayacct=1");
+      is_accounted ? "the kernel has accounted for the time"
+                   : "counted is the part of these calls in which they neither ran nor waited for a CPU; with sysctl "
+                     "kernel.task_delayacct=1 also waits for mapped files");
   findings.push_back(std::move(finding));
 }
 
