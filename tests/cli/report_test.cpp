@@ -96,7 +96,7 @@ TEST(Report, ItsFirstScreenHasPlaceAndAdviceWholeWhereThereIsRoom) {
 
 TEST(Report, ItsFirstScreenCutsNoCommand) {
   FakeSource source = Contention("Enqueue(Job&)");
-  const std::string recording = "/home/somebody/results/" + std::string(60, 'r') + ".attune";
+  const std::string recording = "/srv/somebody/results/" + std::string(60, 'r') + ".attune";
   EXPECT_THAT(PrintAs(source, {.recording = recording}), HasSubstr("\n  attune view " + recording + "\n"));
 }
 
