@@ -73,6 +73,7 @@ async function table(url, file) {
   await page.keyboard.press('Enter');
   const isSorted = (all) => all.join() === [...all].sort().join();
   const names = await eventually(async () => (await rowsOf(page)).map((row) => row[0]), isSorted);
+  check((await page.evaluate(() => document.activeElement.textContent)) === 'Thread', 'the keyboard stays at the heading that it sorted by');
   check(isSorted(names), `the keyboard sorts by names: ${names.slice(0, 4).join(', ')}`);
 
   const filter = page.getByLabel('Filter threads');

@@ -7,6 +7,8 @@ import path from 'node:path';
 const MOUSE = 6;
 const PREFERENCES = {
   'dom.w3c_touch_events.enabled': 1,
+  // The list of downloads would take the keyboard.
+  'browser.download.alwaysOpenPanel': false,
   'ui.primaryPointerCapabilities': MOUSE,
   'ui.allPointerCapabilities': MOUSE,
 };

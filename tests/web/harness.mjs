@@ -171,9 +171,12 @@ export function quantile(numbers, p) {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * p) - 1)];
 }
 
+/** Firefox tells of a connection that ends as of an error. */
+const ENDED = /^The connection to ws.* was interrupted/;
+
 /** What goes wrong in a page is a failure. */
 export function watchErrors(page, what = '') {
-  page.on('pageerror', (error) => check(false, `${what}an error in the page: ${error.message}`));
+  page.on('pageerror', (error) => ENDED.test(error.message) || check(false, `${what}an error in the page: ${error.message}`));
   return page;
 }
 

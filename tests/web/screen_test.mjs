@@ -357,6 +357,8 @@ async function phone(url) {
     const tab = page.locator('.workspaces').getByRole('tab', { name, exact: true });
     if ((await tab.count()) === 0) continue;
     await tab.click();
+    const cut = await page.evaluate(() => [...document.querySelectorAll('.waits-bar > *, .waits-bar .save-choice')].filter((one) => one.getClientRects().length > 0 && one.getBoundingClientRect().right > one.closest('.waits > *').getBoundingClientRect().right + 0.5).map((one) => one.className));
+    check(cut.length === 0, `${name}: nothing in its bar is cut: ${cut.join(', ')}`);
     const wide = await page.evaluate(() => ({ page: document.scrollingElement.scrollWidth, main: document.querySelector('main').getBoundingClientRect().right, screen: innerWidth }));
     check(wide.page <= wide.screen && wide.main <= wide.screen + 0.5 && wide.screen === 390, `${name} is no wider than the screen: ${JSON.stringify(wide)}`);
   }

@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
 import { browserOrSkip, check, eventually, launchBrowser, recordWhole, testFolder, watchErrors } from './harness.mjs';
-import { openWaits, showWorkspace, zoomIn } from './waits_page.mjs';
+import { openPage, openWaits, showWorkspace, zoomIn } from './waits_page.mjs';
 
 browserOrSkip();
 const [attune, program] = process.argv.slice(2);
@@ -39,7 +39,7 @@ const nameOf = (page, key) => page.evaluate(([wanted, axis]) => {
 async function states(page) {
   const tabs = await page.locator('.workspaces [role=tab]').allTextContents();
   check(tabs.filter((name) => ['Timeline', 'Threads', 'Ranks'].includes(name)).join() === 'Timeline', `there is one timeline: ${tabs.join(', ')}`);
-  const hasAll = (names) => ['running', 'runnable, no CPU', 'lock', 'condition', 'sleep'].every((name) => names.includes(name));
+  const hasAll = (names) => ['running', 'runnable, no CPU', 'lock', 'condition', 'barrier', 'sleep'].every((name) => names.includes(name));
   const legend = await eventually(() => page.locator('.timeline .legend-entry').allTextContents(), hasAll);
   check(hasAll(legend), `the legend has what the kernel says of threads, and what they wait for: ${legend.join(', ')}`);
   const sampled = await eventually(() => page.evaluate(() => window.attune.waits.timeline.wanted().filter((id) => window.attune.model.points.get(id)?.length > 1).length), (count) => count > 10);
@@ -98,6 +98,26 @@ async function tooltips(page) {
   check(/^finding 1: [a-z-]+.* lost, /.test(tip) && rows.length > 0, `the tip of a finding: ${tip}`);
 }
 
+/** A program that waits for a disk, in one thread: the row is as high as there is room. */
+async function files() {
+  const recording = path.join(folder, 'files.attune');
+  execFileSync(attune, ['run', '-q', '-o', recording, '--', 'dd', 'if=/dev/zero', `of=${path.join(folder, 'written')}`, 'bs=64k', 'count=200', 'oflag=sync'], { stdio: 'ignore' });
+  const session = await Session.start(attune, 'view', recording);
+  try {
+    const page = watchErrors(await openPage(browser, session.url));
+    await page.waitForFunction(() => window.attune?.waits);
+    await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
+    await page.waitForFunction(() => window.attune.waits.timeline.settled);
+    const legend = await eventually(() => page.locator('.timeline .legend-entry').allTextContents(), (names) => names.includes('file'));
+    check(legend.includes('file'), `waits for files are states of their own: ${legend.join(', ')}`);
+    const [row] = await page.evaluate(() => window.attune.waits.timeline.shown.rows.filter(({ thread }) => thread).map(({ height }) => height));
+    check(row > 40, `one thread uses the room that there is: its row is ${row} pixels high`);
+    await page.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
 async function former(url) {
   for (const name of ['threads', 'ranks']) {
     const page = await openWaits(browser, url, 'many_threads.c');
@@ -131,6 +151,7 @@ try {
     await page.context().close();
     await former(session.url);
     await phone(session.url);
+    await files();
   } finally {
     await session.stop();
   }

@@ -120,6 +120,8 @@ export class Table<Row> {
   }
 
   private showHead(): void {
+    // Who sorts by the keyboard stays where he is.
+    const focused = [...this.head.children].indexOf(document.activeElement!);
     this.head.replaceChildren(...this.columns.map((column) => {
       const on = column.title === this.sortBy;
       const cell = el('button', { className: `${column.numeric ? 'number ' : ''}${on ? (this.descending ? 'falling' : 'rising') : ''}`, type: 'button', title: column.hint ?? column.title, disabled: column.rank === undefined }, column.head?.() ?? column.title);
@@ -133,6 +135,7 @@ export class Table<Row> {
       });
       return cell;
     }));
+    if (focused >= 0) (this.head.children[focused] as HTMLElement | undefined)?.focus();
   }
 
   private newRow(index: number): RowElements {
