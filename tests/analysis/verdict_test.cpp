@@ -52,6 +52,9 @@ TEST(Verdict, OfParallelThreadsHasAmdahlsLimit) {
   const Verdict serial = FindVerdict(OnTwoCpus({Thread(1, 0, 0.25), Thread(0.75, 0.25, 0)}, 0), {}, 1.75 * kSecond);
   EXPECT_DOUBLE_EQ(serial.speedup_limit, 4);
   EXPECT_THAT(serial.text, HasSubstr("at most 4.0 times as fast"));
+  const Verdict far = FindVerdict(OnTwoCpus({Thread(1, 0, 0.1), Thread(0.9, 0.1, 0)}, 0), {}, 1.9 * kSecond);
+  EXPECT_DOUBLE_EQ(far.speedup_limit, 10);
+  EXPECT_THAT(far.text, Not(HasSubstr("times as fast"))) << "two CPUs are not held back by that";
 }
 
 TEST(Verdict, OfWhatWaitsSaysForWhat) {

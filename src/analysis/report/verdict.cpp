@@ -26,6 +26,8 @@ constexpr double kHardlyAlone = 0.02;
 constexpr double kWorthNaming = 0.1;
 /// A limit below is none that anybody would notice.
 constexpr double kFaster = 1.05;
+/// One above so many times the CPUs says nothing of this machine.
+constexpr double kFarLimit = 2;
 /// Places in fewer samples are chance.
 constexpr int64_t kFewestSamples = 10;
 /// A function with less is no place where a program computes.
@@ -81,10 +83,11 @@ std::string TextOf(const Account& account, const Verdict& verdict, double busy) 
   if (!verdict.hot_spot.place.name.empty())
     text += fmt::format("; {:.0f} % of that {} {}", 100 * verdict.hot_spot.share,
                         verdict.hot_spot.place.function.empty() ? "in" : "at", PlaceText(verdict.hot_spot.place));
-  if (verdict.speedup_limit >= kFaster)
+  const double far = kFarLimit * static_cast<double>(account.cpus.cpus);
+  if (verdict.speedup_limit >= kFaster && (far <= 0 || verdict.speedup_limit <= far))
     text += fmt::format("; one thread is alone for {}: as it runs now, more CPUs make it at most {:.1f} times as fast",
                         Duration(verdict.alone_ns), verdict.speedup_limit);
-  else if (verdict.speedup_limit > 0)
+  else if (verdict.speedup_limit > 0 && verdict.speedup_limit < kFaster)
     text += fmt::format("; one thread is alone for {}: as it runs now, more CPUs would not make it faster",
                         Duration(verdict.alone_ns));
   return text;

@@ -167,7 +167,9 @@ void AddFinding(const ReportPage& page, const analysis::Finding& finding, size_t
   const bool is_first = number == 1;
   const size_t rank = 2 * number;
   screen.Paragraph("", PlaceOf(finding), kIndent, 1, rank);
-  for (size_t i = 0; i < std::min(finding.evidence.size(), kEvidence); ++i)
+  // What follows of such a one is another bound of the same gain.
+  const size_t evidence = finding.figures.contains("shorter_at_most_seconds") ? 1 : kEvidence;
+  for (size_t i = 0; i < std::min(finding.evidence.size(), evidence); ++i)
     screen.Paragraph("", finding.evidence[i], kIndent, is_first && i == 0 ? kLeastEvidence : 0,
                      rank + (i == 0 ? 1 : kLastRank));
   screen.Paragraph("> ", finding.advice, kIndent, kLeastAdvice, rank);
@@ -196,8 +198,7 @@ std::vector<Command> NextCommands(const ReportPage& page) {
   const std::string file = page.options.recording.empty() ? "FILE" : Printable(page.options.recording);
   std::vector<Command> commands;
   const auto add = [&](std::string_view section) {
-    const auto row = std::ranges::find(ReportSections(), section, &ReportSection::name);
-    commands.emplace_back(fmt::format("report {} {}", file, section), row->about);
+    commands.emplace_back(fmt::format("report {} {}", file, section), AboutSection(section));
   };
   if (MissesAnything(page)) add("missed");
   add(NextSection(page.summary));

@@ -2,6 +2,9 @@
 /// The report's first screen: 24 lines of 80 columns, with what ran, how it used the CPUs, what holds it back and what
 /// to type next.
 
+#include <string>
+#include <string_view>
+
 #include "cli/report/report_page.h"
 
 namespace attune::cli {
@@ -12,6 +15,8 @@ void PrintFirstScreen(const ReportPage& page);
 std::string EndingOfAll(const ReportPage& page);
 /// Command line that ran, cut short nowhere. (report.cpp)
 std::string ProgramName(const ReportPage& page);
+/// What a section of the report has, as `attune report --help` says it. (report.cpp)
+std::string_view AboutSection(std::string_view name);
 /// Whether something of the program is missing: gaps, damage, what could not be seen. Sensors that the machine has not
 /// take nothing away from what is said of it. (report.cpp)
 bool MissesAnything(const ReportPage& page);

@@ -278,6 +278,11 @@ void Print(const ReportPage& page) {
 
 std::span<const ReportSection> ReportSections() { return kSections; }
 
+std::string_view AboutSection(std::string_view name) {
+  const auto row = std::ranges::find(kSections, name, &ReportSection::name);
+  return row == kSections.end() ? "" : row->about;
+}
+
 Result<std::vector<std::string>> PrintReport(model::Source& source, FILE* stream, const ReportOptions& options) {
   ATTUNE_TRY(const std::vector<model::Site> names,
              analysis::NameSites(source, analysis::TrustPaths::kNo, kNamingLimit));
