@@ -10,7 +10,6 @@
 
 #include "base/cpu_set.h"
 #include "base/units.h"
-#include "cli/report/report_sections.h"
 #include "cli/terminal/output.h"
 #include "model/info_keys.h"
 
