@@ -6,11 +6,11 @@ import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readFileSync
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { check, browserOrSkip, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
 import { allowRoot, hasMpi, MPIRUN, recordJob } from './messages_page.mjs';
 import { statesOf } from './perfetto.mjs';
 
-chromiumOrSkip();
+browserOrSkip();
 const [attune, build] = process.argv.slice(2);
 const isFull = process.argv.includes('--full');
 const folder = testFolder('web-states');
