@@ -37,11 +37,16 @@ async function show(page, range) {
   await page.evaluate((wanted) => window.drawnAfter((app) => app.show(wanted)), range);
 }
 
+/** The samples as they came: a tick that was put into the points after it counts where it was seen. */
 const pointsOf = (page) => page.evaluate(() => {
   const { t0, t1 } = window.attune.view.range;
+  const sampled = ({ t, mean, owed }, i) => {
+    if (Number.isNaN(mean[i])) return 0;
+    return i === 0 || owed.length === 0 ? mean[i] : mean[i] + (owed[i] - owed[i - 1]) / ((t[i] - t[i - 1]) / 1e9);
+  };
   return Object.fromEntries([...window.attune.model.points].map(([series, points]) => {
     const all = Array.from({ length: points.length }, (_, i) => i).filter((i) => points.t[i] >= t0 && points.t[i] <= t1);
-    return [series, { exact: points.exact, count: all.length, sum: all.reduce((sum, i) => sum + (Number.isNaN(points.mean[i]) ? 0 : points.mean[i]), 0) }];
+    return [series, { exact: points.exact, count: all.length, sum: all.reduce((sum, i) => sum + sampled(points, i), 0) }];
   }));
 });
 

@@ -78,7 +78,10 @@ export class Points implements PointColumns {
       // More than steps explain is real, or the limit is not the right one.
       const isKnown = seconds > 0 && above <= MOST_STEPS * step;
       this.owed[i] = isKnown && above > 0 ? above : 0;
-      if (!isKnown) continue;
+      if (!isKnown) {
+        if (total > 0 && seconds > 0) this.mean[i] = total / seconds;
+        continue;
+      }
       this.mean[i] = Math.max(0, Math.min(total / seconds, most));
       if (this.exact) {
         this.low[i] = this.high[i] = this.mean[i];
