@@ -213,7 +213,7 @@ class Compressor {
     return Finish();
   }
 
-  /// Of the last frame.
+  /// Length of the last frame's JPEG.
   size_t bytes() const { return bytes_; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 /// Parts of the time, at most.
 constexpr size_t kMaxParts = 400;
-/// Of parts that have fewer samples than this some would have none.
+/// Samples a part on average: with fewer, some parts would have none.
 constexpr size_t kSamplesOfPart = 2;
 /// Decimals of a share.
 constexpr double kPrecision = 1000;

@@ -22,7 +22,7 @@ constexpr double kMostly = 0.5;
 constexpr double kHardlyEver = 0.05;
 /// Amdahl's limit of a program that is alone for less is of no use: a few dozen CPUs.
 constexpr double kHardlyAlone = 0.02;
-/// Of waiting for something of which there is less another one is the most, which is not known.
+/// Share of all threads' lives that the largest kind of waiting has at least: below, time that is not known is more.
 constexpr double kWorthNaming = 0.1;
 /// A limit below is none that anybody would notice.
 constexpr double kFaster = 1.05;

@@ -46,7 +46,7 @@ class StatePartsOperator::Placing {
     const auto found = cells_.find(name);
     return found == cells_.end() ? 0 : std::accumulate(found->second.begin(), found->second.end(), 0.0);
   }
-  /// What is free of a range is filled evenly; what does not fit in lies on top.
+  /// Fills the free part of a range evenly; the rest lies on top.
   void Fill(std::string_view name, TimeRange range, double ns) {
     range = {std::max(range.t0_ns, life_.t0_ns), std::min(range.t1_ns, life_.t1_ns)};
     if (range.t1_ns <= range.t0_ns) range = life_;
@@ -212,7 +212,7 @@ void StatePartsOperator::PlaceReadings(const ThreadAccount& account, Placing& pl
     place(samples, line, line.name);
     place(states, line, kFutex);
     const double rest_ns = line.ns - placing.PlacedOf(line.name);
-    // What is less was lost in additions.
+    // Less than a nanosecond is rounding.
     if (rest_ns >= 1) placing.Fill(line.name, {INT64_MIN, INT64_MAX}, rest_ns);
   }
 }

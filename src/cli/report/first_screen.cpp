@@ -84,7 +84,7 @@ class Screen {
     texts_.push_back(std::move(text));
   }
 
-  /// Where there are more lines the last one ends in three points.
+  /// The last line ends in three points if there are more.
   void PrintText(const Text& text) const {
     const size_t room = width_ - std::min(width_, text.lead.size());
     std::string lead = text.lead;
@@ -166,7 +166,7 @@ void AddFinding(const ReportPage& page, const analysis::Finding& finding, size_t
   const bool is_first = number == 1;
   const size_t rank = 2 * number;
   screen.Paragraph("", PlaceOf(finding), kIndent, 1, rank);
-  // What follows of such a one is another bound of the same gain.
+  // Its further evidence is another bound of the same gain.
   const size_t evidence = finding.figures.contains("shorter_at_most_seconds") ? 1 : kEvidence;
   for (size_t i = 0; i < std::min(finding.evidence.size(), evidence); ++i)
     screen.Paragraph("", finding.evidence[i], kIndent, is_first && i == 0 ? kLeastEvidence : 0,

@@ -15,7 +15,7 @@ void PrintFirstScreen(const ReportPage& page);
 std::string EndingOfAll(const ReportPage& page);
 /// Command line that ran, cut short nowhere. (report.cpp)
 std::string ProgramName(const ReportPage& page);
-/// What a section of the report has, as `attune report --help` says it. (report.cpp)
+/// Contents of a section of the report, as `attune report --help` says it. (report.cpp)
 std::string_view AboutSection(std::string_view name);
 /// Whether something of the program is missing: gaps, damage, what could not be seen. Sensors that the machine has not
 /// take nothing away from what is said of it. (report.cpp)

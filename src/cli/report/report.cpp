@@ -188,7 +188,7 @@ std::vector<std::string> SkippedSensors(const ReportPage& page) {
   return skipped;
 }
 
-/// What of the program attune could not do or see.
+/// Sentences about what attune could not do or see of the program.
 std::vector<std::string> UnseenTexts(const ReportPage& page) {
   std::vector<std::string> skipped;
   const auto told = [&](std::string_view key, const std::string& what) {

@@ -120,7 +120,7 @@ export class Table<Row> {
   }
 
   private showHead(): void {
-    // Who sorts by the keyboard stays where he is.
+    // The keyboard's focus stays at the heading.
     const focused = [...this.head.children].indexOf(document.activeElement!);
     this.head.replaceChildren(...this.columns.map((column) => {
       const on = column.title === this.sortBy;

@@ -1,4 +1,4 @@
-// What threads did with their time, and when: the account of the report, by part of the time.
+// States of each thread by part of the time, with the sums of the report's account.
 
 import type { Account, StateTimes } from '../waits/documents';
 import { stateOf } from '../waits/states';

@@ -1,4 +1,4 @@
-// How long a thread ran, and could have run but had no CPU: the kernel's sums, as the sensor "thread" samples them. They are shown where
+// Running and queued times of each thread: the kernel's sums, as the sensor "thread" samples them. They are shown where
 // the account (account.ts) has none, or is too coarse.
 
 import { Holds, stretchOf } from '../charts/combine';
