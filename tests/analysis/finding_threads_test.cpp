@@ -151,6 +151,20 @@ TEST(SequentialFutures, AreNoneWhereSeveralAreStartedFirst) {
   EXPECT_THAT(FuturesProgram(2).Findings("sequential-futures"), IsEmpty());
 }
 
+TEST(SequentialFutures, AreNoneOfAPoolWhoseThreadsWaitForTheInterpreter) {
+  Program program;
+  const ElementId futures = program.Object("futures"), lock = program.Object("condition 0x1");
+  const ElementId results = program.Site("results", 51);
+  for (int64_t at = 0; at < 800; at += 200)
+    program.Wait(program.thread[0], futures, results, SyncKind::kFuture, at, at + 190);
+  program.Ran(program.thread[1], 900);
+  ASSERT_THAT(program.Findings("sequential-futures"), SizeIs(1)) << "one of the pool works at a time";
+  const ElementId take =
+      program.Place("python3.11+take_gil", {{.function = "take_gil", .module = "/usr/bin/python3.11"}});
+  program.Wait(program.thread[2], lock, take, SyncKind::kCondition, 0, 700);
+  EXPECT_THAT(program.Findings("sequential-futures"), IsEmpty()) << "several work, as far as they get the lock";
+}
+
 TEST(ChildWait, IsOfChildrenOneAfterTheOther) {
   Program program;
   const ElementId children = program.Object("children");

@@ -35,7 +35,7 @@ void NameCallers(const FindingInput& input, std::vector<Finding>& findings) {
     std::string named;
     for (const model::ElementId site : input.cpu_samples->PathOf(key.second)) {
       const CodePlace place = input.names.PlaceOf(site);
-      if (place.HasSymbol() && !IsBegin(place.function)) named = place.function;
+      if (place.HasSymbol() && !IsBegin(place.function) && !IsProbe(place.module)) named = place.function;
       if (place.HasSymbol() || place.function.empty() || named.empty()) continue;
       const auto found = callers.find(FunctionOf(site, place, input.names));
       if (found == callers.end()) continue;

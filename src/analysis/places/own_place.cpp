@@ -19,6 +19,8 @@ constexpr std::string_view kPythonEnding = ".py";
 
 }  // namespace
 
+bool IsProbe(std::string_view module) { return module.substr(module.rfind('/') + 1).starts_with(kProbe); }
+
 bool IsBegin(std::string_view function) {
   constexpr std::array<std::string_view, 8> kBegins = {
       "start_thread",           "clone", "clone3", "__clone", "__clone3", "__libc_start_main",
@@ -28,7 +30,7 @@ bool IsBegin(std::string_view function) {
 
 bool IsSystemModule(std::string_view module) {
   if (module.starts_with('[')) return true;  // [kernel], [vdso]
-  if (module.substr(module.rfind('/') + 1).starts_with(kProbe)) return true;
+  if (IsProbe(module)) return true;
   if (IsPythonSource(module) && wire::IsPythonLibrary(module.data(), module.size())) return true;
   return std::ranges::any_of(kSystemFolders, [&](std::string_view folder) { return module.starts_with(folder); });
 }
@@ -55,7 +57,7 @@ ElementId OwnPlaceOf(std::span<const ElementId> path, const SiteNames& names) {
     const bool is_own = !place.module.empty() && !IsSystemModule(place.module) && !is_interpreter;
     if (is_own && !IsSystemHeader(place.file)) return site;
     if (is_own && in_own_module == 0) in_own_module = site;
-    if (named == 0 && place.HasSymbol() && !IsBegin(place.function)) named = site;
+    if (named == 0 && place.HasSymbol() && !IsBegin(place.function) && !IsProbe(place.module)) named = site;
   }
   return in_own_module != 0 ? in_own_module : named != 0 ? named : path.back();
 }

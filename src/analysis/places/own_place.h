@@ -20,6 +20,9 @@ bool IsPythonInterpreter(std::string_view module);
 /// Whether a module is a file of Python, whose lines the interpreter executes.
 bool IsPythonSource(std::string_view module);
 
+/// Whether a module is attune's own, which is in the program to observe it.
+bool IsProbe(std::string_view module);
+
 /// Functions of the C library that every call path begins with.
 bool IsBegin(std::string_view function);
 
@@ -27,7 +30,7 @@ bool IsBegin(std::string_view function);
 bool ExecutesPython(std::span<const model::ElementId> path, const SiteNames& names);
 
 /// The innermost place of a call path that lies in the program's own code and in no header of the system's; else the
-/// innermost one in a module of its own; else the innermost one with a name; else the innermost.
+/// innermost one in a module of its own; else the innermost one with a name, but of attune's; else the innermost.
 /// @param path of a call path, outermost first (SampleSums::PathOf)
 /// @return 0: the path is empty  @cost a look-up of each place, from the innermost on
 model::ElementId OwnPlaceOf(std::span<const model::ElementId> path, const SiteNames& names);

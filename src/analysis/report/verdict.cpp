@@ -139,7 +139,7 @@ HotSpot NamedBelow(const SamplesAt& samples, const SiteNames& names, int64_t tot
     const CodePlace place =
         names.PlaceOf(std::ranges::max_element(sites, {}, [](const auto& site) { return site.second; })->first);
     if (place.module == symbols::kKernelModule) break;
-    if (place.HasSymbol()) found = {place, PartOf(most->second, total_ns)};
+    if (place.HasSymbol() && !IsProbe(place.module)) found = {place, PartOf(most->second, total_ns)};
     here = through[most->first];
   }
   return found;

@@ -55,12 +55,13 @@ class Screen {
     Add({.lead = lead, .lines = std::move(lines), .shown = shown, .rank = rank});
   }
 
-  /// Shares out the lines that are left, but for so many.
-  void Fill(size_t lines_below) {
+  /// Shares out the lines that are left, but for so many, to the texts below a rank.
+  void Fill(size_t lines_below, size_t end_rank = SIZE_MAX) {
     std::vector<Text*> by_rank;
     for (Text& text : texts_) by_rank.push_back(&text);
     std::ranges::stable_sort(by_rank, {}, &Text::rank);
     for (Text* text : by_rank) {
+      if (text->rank >= end_rank) break;
       const size_t left = LinesLeft() - std::min(LinesLeft(), lines_below);
       const size_t more = std::min(left, text->lines.size() - text->shown);
       text->shown += more;
@@ -229,6 +230,8 @@ size_t AddFindings(const ReportPage& page, size_t lines_below, Screen& screen) {
     const size_t least = 2 + kLeastAdvice + (shown == 0 ? kLeastEvidence : 0);
     if (screen.LinesLeft() < lines_below + least) break;
     AddFinding(page, findings[shown], shown + 1, screen);
+    // Nothing of what comes first is left out for what comes next.
+    screen.Fill(lines_below, kLastRank);
   }
   return shown;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analysis/findings/interpreter_lock.h"
 #include "analysis/findings/process_sums.h"
 #include "base/units.h"
 
@@ -96,7 +97,9 @@ bool AreSequential(const FindingInput& input, ElementId process, const ObjectGro
   for (const model::Process& child : input.meta.processes) {
     if (child.parent == process) active_ns += activity.DemandOf(child.id);  // a pool of processes
   }
-  return active_ns > 0 && active_ns <= kOneAtATime * life_ns;
+  // They are under way all the same.
+  const auto interpreter_ns = static_cast<double>(WaitsForInterpreter(input, process).total.wait_ns);
+  return active_ns > 0 && active_ns + interpreter_ns <= kOneAtATime * life_ns;
 }
 
 void FindSequential(const FindingInput& input, std::vector<Finding>& findings) {
