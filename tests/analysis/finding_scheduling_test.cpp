@@ -111,6 +111,29 @@ TEST(OtherPrograms, HadWhatTheSchedulerSaysThatTheyHad) {
   EXPECT_DOUBLE_EQ(findings[0].figures.at("others_cpu_seconds"), 0.6);
 }
 
+TEST(OtherPrograms, AreNotAttuneItself) {
+  CrowdedProgram program(2, 500);
+  const ElementId cpu = program.AddElement(ElementKind::kCpu, "cpu", 0, 0);
+  const ElementId machine = program.AddElement(ElementKind::kMachine, "box");
+  const auto add = [&](ElementId element, TimeState state, int64_t ms) {
+    program.state_times.push_back({.t_ns = 1000 * kMs, .element = element, .state = state, .ns = ms * kMs, .count = 1});
+  };
+  for (const ElementId id : program.thread) {
+    add(id, TimeState::kRunning, 500);
+    add(id, TimeState::kQueuedOthers, 400);
+  }
+  add(cpu, TimeState::kProgram, 400);
+  add(cpu, TimeState::kOthers, 600);
+  const auto stream = program.AddStream(1000 * kMs, {{machine, "attune", "session_cpu", "ns"}});
+  program.samples[stream].push_back({500 * kMs, {300 * kMs}});
+  const auto half = program.Findings();
+  ASSERT_THAT(half, SizeIs(1));
+  EXPECT_EQ(half[0].lost_ns, 400 * kMs);
+  EXPECT_DOUBLE_EQ(half[0].figures.at("others_cpu_seconds"), 0.3);
+  program.samples[stream].push_back({900 * kMs, {600 * kMs}});
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
 TEST(OtherPrograms, AreNoneOnAFreeMachine) {
   CrowdedProgram program(2, 990);
   EXPECT_THAT(program.Findings(), IsEmpty());

@@ -14,6 +14,7 @@
 #include "analysis/account/cpu_use.h"
 #include "analysis/account/lone_times.h"
 #include "analysis/account/memory_pressure.h"
+#include "analysis/account/own_use.h"
 #include "analysis/account/quota_times.h"
 #include "analysis/account/socket_times.h"
 #include "analysis/account/woken_sleeps.h"
@@ -38,7 +39,7 @@ namespace attune::analysis {
 
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
 using AskedOperators = std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CountedEvents, CpuUseOperator,
-                                  FutileWakes, LockOrders, LockWaits, LoneTimesOperator, MemoryPressure,
+                                  FutileWakes, LockOrders, LockWaits, LoneTimesOperator, MemoryPressure, OwnUseOperator,
                                   QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
 
 struct FindingInput {

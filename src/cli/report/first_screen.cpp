@@ -268,7 +268,7 @@ void PrintFirstScreen(const ReportPage& page) {
   if (more > 0 || screen.IsCut()) {
     const std::string file = page.options.recording.empty() ? "FILE" : Printable(page.options.recording);
     next.emplace(next.begin(), fmt::format("report {} findings", file),
-                 more > 0 ? Plural(more, "finding") + " more, and all that shows them" : "all that shows it");
+                 more > 0 ? Plural(more, "finding") + " more" : "all that shows it");
   }
   screen.Line("");
   AddCommands(next, page, screen);

@@ -186,6 +186,11 @@ double HeldBackNs(const FindingInput& input) {
   return held_ns;
 }
 
+/// What other programs than attune had of the CPUs.
+double OthersNs(const FindingInput& input) {
+  return std::max(0.0, input.account.cpus.others_ns - static_cast<double>(input.Of<OwnUseOperator>().CpuNs()));
+}
+
 /// Queued for CPUs that others had: as the scheduler's switches say, else as far as the program used less than all.
 double QueuedForOthersNs(const FindingInput& input, double cpus) {
   double queued_ns = 0;
@@ -195,7 +200,9 @@ double QueuedForOthersNs(const FindingInput& input, double cpus) {
         if (line.name == model::ToString(model::TimeState::kQueuedOthers)) queued_ns += line.ns;
       }
     }
-    return queued_ns;
+    // What threads queued behind attune itself is no fault of others.
+    const double others_ns = input.account.cpus.others_ns;
+    return others_ns > 0 ? queued_ns * OthersNs(input) / others_ns : queued_ns;
   }
   for (const ThreadTimeBin& bin : input.times.bins)
     queued_ns += SplitOf(bin, cpus * input.times.bin_ns).others_queue_ns;
@@ -213,10 +220,11 @@ void FindOthers(const FindingInput& input, double cpus, std::vector<Finding>& fi
   FindingInput::SetThreads(Runnable(input, finding), finding);
   const CpuAccount& all = input.account.cpus;
   if (input.account.is_exact && all.wall_ns > 0) {
-    finding.figures["others_cpu_seconds"] = all.others_ns * 1e-9;
-    finding.figures["others_cpus"] = all.others_ns / all.wall_ns;
+    const double others_ns = OthersNs(input);
+    finding.figures["others_cpu_seconds"] = others_ns * 1e-9;
+    finding.figures["others_cpus"] = others_ns / all.wall_ns;
     finding.evidence.push_back(fmt::format("other programs had {:.1f} of {} CPUs on average, this one {:.1f}",
-                                           all.others_ns / all.wall_ns, all.cpus, all.program_ns / all.wall_ns));
+                                           others_ns / all.wall_ns, all.cpus, all.program_ns / all.wall_ns));
   }
   finding.evidence.push_back(
       fmt::format("its threads waited {} for a CPU that other programs had", FormatDuration(finding.lost_ns)));
