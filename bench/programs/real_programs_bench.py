@@ -49,6 +49,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def await_port(port, server):
+    end = time.monotonic() + 60
+    while time.monotonic() < end and server.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise Unavailable(f"{' '.join(server.args)} does not answer")
+
+
 class Program:
     """A command whose time counts."""
 
@@ -83,21 +93,12 @@ class Server:
         with subprocess.Popen([*prefix, *self.command], cwd=self.folder, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as server:
             try:
-                self.await_port(server)
+                await_port(self.port, server)
                 begin = time.monotonic()
                 subprocess.run(self.client, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
                 return time.monotonic() - begin, None
             finally:
                 server.terminate()
-
-    def await_port(self, server):
-        end = time.monotonic() + 60
-        while time.monotonic() < end and server.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise Unavailable(f"{self.command[0]} does not answer")
 
 
 def write(folder, name, text):

@@ -21,41 +21,22 @@ struct Coefficients {
   int16_t values[64];  ///< quantised, in natural order
 };
 
-/// Standard tables of quantisation (ITU T.81, Annex K) for a quality from 1 to 100, as libjpeg scales them.
+/// Divisors of the coefficients, from a table of libjpeg's.
 struct Quantisation {
   float divisor[64];      ///< of the coefficients
   float fast_factor[64];  ///< of what FastDct leaves, columns and rows exchanged
 
-  Quantisation(const unsigned* base, int quality);
-};
-
-inline const unsigned* LumaTable() {
-  static const unsigned kTable[64] = {16, 11, 10, 16, 24,  40,  51,  61,  12, 12, 14, 19, 26,  58,  60,  55,
-                                      14, 13, 16, 24, 40,  57,  69,  56,  14, 17, 22, 29, 51,  87,  80,  62,
-                                      18, 22, 37, 56, 68,  109, 103, 77,  24, 35, 55, 64, 81,  104, 113, 92,
-                                      49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99};
-  return kTable;
-}
-inline const unsigned* ChromaTable() {
-  static const unsigned kTable[64] = {17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99,
-                                      24, 26, 56, 99, 99, 99, 99, 99, 47, 66, 99, 99, 99, 99, 99, 99,
-                                      99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
-                                      99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99};
-  return kTable;
-}
-
-inline Quantisation::Quantisation(const unsigned* base, int quality) {
-  // Factors by which the transform of Arai, Agui and Nakajima leaves the coefficients too large.
-  static const double kScale[8] = {1.0, 1.387039845, 1.306562965, 1.175875602,
-                                   1.0, 0.785694958, 0.541196100, 0.275899379};
-  const int percent = jpeg_quality_scaling(quality);
-  for (int i = 0; i < 64; ++i) {
-    const long step = (static_cast<long>(base[i]) * percent + 50) / 100;
-    const double limited = static_cast<double>(step < 1 ? 1 : step > 255 ? 255 : step);
-    divisor[i] = static_cast<float>(limited);
-    fast_factor[8 * (i % 8) + i / 8] = static_cast<float>(1 / (limited * 8 * kScale[i / 8] * kScale[i % 8]));
+  explicit Quantisation(const JQUANT_TBL& table) {
+    // Factors by which the transform of Arai, Agui and Nakajima leaves the coefficients too large.
+    static const double kScale[8] = {1.0, 1.387039845, 1.306562965, 1.175875602,
+                                     1.0, 0.785694958, 0.541196100, 0.275899379};
+    for (int i = 0; i < 64; ++i) {
+      divisor[i] = table.quantval[i];
+      fast_factor[8 * (i % 8) + i / 8] =
+          static_cast<float>(1 / (table.quantval[i] * 8 * kScale[i / 8] * kScale[i % 8]));
+    }
   }
-}
+};
 
 /// The transform by its definition: 64 products a coefficient.
 inline Coefficients NaiveDct(const Block& block, const Quantisation& quantisation) {
@@ -213,6 +194,8 @@ class Compressor {
     return Finish();
   }
 
+  Quantisation luma() const { return Quantisation(*compress_.quant_tbl_ptrs[0]); }
+  Quantisation chroma() const { return Quantisation(*compress_.quant_tbl_ptrs[1]); }
   /// Length of the last frame's JPEG.
   size_t bytes() const { return bytes_; }
 

@@ -50,7 +50,7 @@ void AddBlocks(Graph& graph, video::Reader& reader, int quality, bool naive, con
                       });
                     }
                   });
-  const jpeg::Quantisation luma(jpeg::LumaTable(), quality), chroma(jpeg::ChromaTable(), quality);
+  const jpeg::Quantisation luma = Compressor(reader, quality).luma(), chroma = Compressor(reader, quality).chroma();
   const auto add = [&graph, naive](const char* name, const auto& input, const auto& result,
                                    const jpeg::Quantisation& quantisation) {
     const auto slow = [quantisation](const Block& block) { return jpeg::NaiveDct(block, quantisation); };

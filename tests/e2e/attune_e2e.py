@@ -73,6 +73,8 @@ class OthersLoad:
     """What takes the CPUs that we may use from this process and what it starts: other programs, the host of a virtual machine,
     the limit of a container."""
 
+    MUCH = 0.15
+
     def __init__(self):
         self.cpus = os.sched_getaffinity(0)
         self.start = self.now()
@@ -92,7 +94,7 @@ class OthersLoad:
         return (busy - self.start[1]) / (t - self.start[0]) / len(self.cpus)
 
     def is_much(self):
-        return self.share() > 0.15
+        return self.share() > self.MUCH
 
 
 def not_measured(test, share):
@@ -114,7 +116,7 @@ def where_cpus_are_free(test):
                 raise
             except Exception as error:  # whatever follows from times that were not as wanted
                 others = max(others, load.share())
-                if left == 0 and others <= 0.15:
+                if left == 0 and others <= OthersLoad.MUCH:
                     raise
                 print(f"once more, others had {others:.0%} of the CPUs: {repr(error)[:200]}")
                 # The next try finds neither files nor processes of this one.

@@ -78,9 +78,9 @@ export function flameShown(page) {
   });
 }
 
-/** A moment at which a thread of this name waits, as a point on the page; null: there is none. */
-export async function waitOf(page, name) {
-  const at = await page.evaluate((wanted) => {
+/** A moment at which a thread of this name waits, as a point on the page; null: there is none. @param longest of the wait, as a part of what is shown */
+export async function waitOf(page, name, longest = Infinity) {
+  const at = await page.evaluate(([wanted, most]) => {
     const { view, waits, model } = window.attune;
     const { timeline, rows } = waits.timeline.shown;
     const { t0, t1 } = view.range;
@@ -90,11 +90,12 @@ export async function waitOf(page, name) {
       if (!row.thread || !model.elements.get(row.thread.id).name.startsWith(wanted) || row.top - scrolled + 20 > box.height) continue;
       for (const span of timeline.spans.get(row.thread.id) ?? []) {
         const t = (Math.max(span.t0, t0) + Math.min(span.t1, t1)) / 2;
-        if (t > t0 && t < t1 && span.t1 - span.t0 > (t1 - t0) / 100) return { x: box.left + ((t - t0) / (t1 - t0)) * box.width, y: box.top + row.top - scrolled + row.height / 2 };
+        const part = (span.t1 - span.t0) / (t1 - t0);
+        if (t > t0 && t < t1 && part > 0.01 && part < most) return { x: box.left + ((t - t0) / (t1 - t0)) * box.width, y: box.top + row.top - scrolled + row.height / 2 };
       }
     }
     return null;
-  }, name);
+  }, [name, longest]);
   return at;
 }
 
