@@ -259,7 +259,8 @@ TEST_F(MergeTest, AJobMayHaveAnotherNumberOnEachHost) {
   EXPECT_EQ(result->messages, 40);
   const auto merged = store::OpenRecording(Output());
   std::vector<std::string> names;
-  for (const model::Element& element : (*merged)->Meta()->elements) {
+  const auto meta = (*merged)->Meta();
+  for (const model::Element& element : meta->elements) {
     if (element.kind == ElementKind::kRank) names.push_back(element.name);
   }
   EXPECT_THAT(names, testing::UnorderedElementsAre("rank 0", "rank 1"));

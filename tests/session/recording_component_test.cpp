@@ -65,7 +65,8 @@ TEST_F(RecordingComponentTest, SaysOnceWhatCannotBeSeen) {
   ASSERT_TRUE(recording->Start().ok());
   for (const char* what : {"locks", "messages", "locks"}) EXPECT_TRUE(Say(std::string("unseen ") + what).ok());
   std::vector<std::string> unseen;
-  for (const auto& [key, value] : Meta()->info) {
+  const auto meta = Meta();
+  for (const auto& [key, value] : meta->info) {
     if (key.starts_with(model::info::kUnseenPrefix)) unseen.push_back(value);
   }
   EXPECT_THAT(unseen, ElementsAre("locks", "messages"));

@@ -61,7 +61,8 @@ class FullDiskTest : public testing::Test {
 
   static std::vector<model::Gap> Gaps(model::Source& source) {
     std::vector<model::Gap> gaps;
-    for (const model::Gap& gap : source.Meta()->gaps) {
+    const auto meta = source.Meta();
+    for (const model::Gap& gap : meta->gaps) {
       if (gap.reason == model::GapReason::kDiskFull) gaps.push_back(gap);
     }
     return gaps;

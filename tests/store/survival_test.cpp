@@ -110,7 +110,8 @@ void ExpectCleanEnd(const std::string& path, Errc why) {
   EXPECT_GT(kept, 0);
   EXPECT_LT(kept, rows);
   EXPECT_EQ(kept + SampleSession::CountEvents(**source) + static_cast<int64_t>((*writer)->LostRows()), 3 * rows);
-  for (const std::string& damage : (*source)->Meta()->damage) {
+  const auto meta = (*source)->Meta();
+  for (const std::string& damage : meta->damage) {
     EXPECT_THAT(damage, testing::Not(testing::HasSubstr("cannot be read")));  // it ends with a whole frame
   }
   EXPECT_LE(gap->t0_ns, SampleSession::TimeOf(kept));

@@ -133,6 +133,7 @@ CpuAccount AccountOperator::Cpus(const model::Metadata& meta) const {
 
 Account AccountOperator::Snapshot(const model::Metadata& meta, const std::vector<ThreadLife>& lives,
                                   const ThreadTimes& times, int64_t cpus) const {
+  static const Waits kNone;
   Account account;
   if (sums_.empty() && times.by_thread.empty()) return account;
   account.is_exact = !sums_.empty() && IsWhole(meta);
@@ -153,7 +154,7 @@ Account AccountOperator::Snapshot(const model::Metadata& meta, const std::vector
     const auto states = account.is_exact ? sums_.find(thread.thread) : sums_.end();
     const auto sampled = times.by_thread.find(thread.thread);
     const auto found = waits_.find(thread.thread);
-    const Waits& waits = found == waits_.end() ? Waits() : found->second;
+    const Waits& waits = found == waits_.end() ? kNone : found->second;
     if (states != sums_.end()) {
       AddStates(states->second, waits, row);
       row.idle_ns = static_cast<double>(states->second.idle_cpus_ns);

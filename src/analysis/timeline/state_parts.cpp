@@ -22,8 +22,9 @@ constexpr std::string_view kQueued = "queued";
 constexpr std::string_view kFutex = "futex";
 
 size_t PartsOf(model::Source& source) {
+  const auto meta = source.Meta();
   size_t threads = 1;
-  for (const model::Element& element : source.Meta()->elements)
+  for (const model::Element& element : meta->elements)
     threads += element.kind == model::ElementKind::kThread ? 1 : 0;
   const size_t parts = std::clamp(StatePartsOperator::kMaxCells / threads, StatePartsOperator::kLeastParts,
                                   StatePartsOperator::kMaxParts);

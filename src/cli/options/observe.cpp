@@ -429,7 +429,8 @@ class Observation {
     const std::string shown = ShownPath(recording);
     Say(fmt::format("recorded {} in {}: {}", FormatDuration(extent.t1_ns - extent.t0_ns),
                     error ? "a file" : FormatBytes(bytes), shown));
-    for (const model::Gap& gap : source->Meta()->gaps) {
+    const auto meta = source->Meta();
+    for (const model::Gap& gap : meta->gaps) {
       if (gap.reason == model::GapReason::kDiskFull) Say(store::NotWrittenText(gap.t1_ns - gap.t0_ns, gap.count));
     }
     Say(fmt::format("attune report {} says what it holds, attune view {} shows it", shown, shown));

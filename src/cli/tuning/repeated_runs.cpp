@@ -189,7 +189,8 @@ class Runs {
     const auto source = store::OpenRecording(recording, {.verify_bytes = 0});
     if (!source.ok()) return source.error();
     // The first one is the program; its own begin and end are the kernel's.
-    for (const model::Process& process : (*source)->Meta()->processes) {
+    const auto meta = (*source)->Meta();
+    for (const model::Process& process : meta->processes) {
       if (process.start_ns == model::kAbsent || process.end_ns == model::kAbsent) continue;
       result.seconds = static_cast<double>(process.end_ns - process.start_ns) * 1e-9;
       break;
