@@ -66,6 +66,7 @@ class PerfettoEncoder : public ExportEncoder {
     model::SeriesId series = 0;
     bool is_rate = false;
     double factor = 1;
+    model::StepSpreader steps;
     int64_t t_ns = 0;  ///< time of the value before
     int64_t value = kAbsent;
   };
@@ -228,6 +229,7 @@ void PerfettoEncoder::BeginStream(const model::Stream& stream) {
     if (series == nullptr) continue;
     counter.series = id;
     counter.is_rate = series->kind == model::SeriesKind::kCounter;
+    counter.steps = model::StepSpreader(series->max_per_second);
     counter.factor = series->Factor();
     if (described_series_.insert(id).second) PutCounterTrack(*series);
   }
@@ -242,7 +244,7 @@ bool PerfettoEncoder::Samples(const model::SampleBlock& block) {
       double shown = static_cast<double>(value);
       if (counter.is_rate) {
         const model::Growth growth = model::GrowthBetween(counter.t_ns, counter.value, t_ns, value);
-        shown = std::isnan(growth.amount) ? growth.amount : growth.PerSecond();
+        shown = counter.steps.Next(growth).PerSecond();
         counter.t_ns = t_ns;
         counter.value = value;
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "model/tables/series.h"
@@ -26,6 +27,55 @@ inline Growth GrowthBetween(int64_t t0_ns, int64_t value0, int64_t t1_ns, int64_
           static_cast<double>(static_cast<uint64_t>(t1_ns) - static_cast<uint64_t>(t0_ns))};
 }
 
+/// The largest rate of a counter, and the steps in which it counts: CPU time comes at ticks of the kernel's, so that a
+/// sample that is shorter than a tick may have several times what its time allows.
+class RateLimit {
+ public:
+  RateLimit() = default;
+  /// @param max_per_second of a series, in raw units; kAbsent: nothing is known, and nothing is limited
+  explicit RateLimit(int64_t max_per_second)
+      : per_ns_(max_per_second > 0 ? static_cast<double>(max_per_second) * 1e-9 : 0),
+        steps_(std::max(kMostSteps, kMostSteps * kLongestTickNs * per_ns_)) {}
+
+  /// The largest amount that a growth's time allows; infinite: nothing is known, or the growth has more than steps
+  /// explain, so that the limit cannot be right.
+  double MostOf(const Growth& growth) const {
+    const double most = per_ns_ * growth.ns;
+    const bool holds = per_ns_ > 0 && growth.amount <= most + steps_;
+    return holds ? most : std::numeric_limits<double>::infinity();
+  }
+  /// The most that steps add to a growth, in raw units.
+  double steps() const { return steps_; }
+
+ private:
+  /// A step at each end of a sample may belong to the time around it.
+  static constexpr double kMostSteps = 2;
+  /// USER_HZ, in which /proc/stat counts; the kernel's own ticks are shorter.
+  static constexpr double kLongestTickNs = 10e6;
+
+  double per_ns_ = 0;
+  double steps_ = kMostSteps;
+};
+
+/// Takes the growths of a counter, sample by sample. What steps add to one beyond its largest rate is put into those
+/// after it: no rate is above the limit, and sums stay what they are.
+class StepSpreader {
+ public:
+  explicit StepSpreader(int64_t max_per_second = kAbsent) : limit_(max_per_second) {}
+
+  Growth Next(Growth growth) {
+    const double most = limit_.MostOf(growth);
+    const double all = growth.amount + owed_;
+    owed_ = all > most ? std::min(all - most, limit_.steps()) : 0;
+    growth.amount = std::min(all, most);
+    return growth;
+  }
+
+ private:
+  RateLimit limit_;
+  double owed_ = 0;
+};
+
 /// The newest sample of a series, and the earlier one that its rate counts from. Values are nullopt where not known.
 struct SeriesReading {
   Series series;
@@ -34,7 +84,11 @@ struct SeriesReading {
   int64_t t_ns = kAbsent;
   int64_t raw = kAbsent;
 
-  Growth Grown() const { return GrowthBetween(base_ns, base, t_ns, raw); }
+  Growth Grown() const {
+    Growth growth = GrowthBetween(base_ns, base, t_ns, raw);
+    growth.amount = std::min(growth.amount, RateLimit(series.max_per_second).MostOf(growth));
+    return growth;
+  }
   /// In the series's unit.
   std::optional<double> Level() const {
     return raw == kAbsent ? std::nullopt : std::optional(static_cast<double>(raw) * series.Factor());

@@ -34,9 +34,10 @@ void LodBuilder::Cell::Merge(const Cell& finer) {
   weight = SaturatingAdd(weight, finer.weight);
 }
 
-LodBuilder::LodBuilder(model::StreamId stream, std::vector<bool> is_counter)
-    : stream_(stream), is_counter_(std::move(is_counter)), previous_(is_counter_.size(), model::kAbsent) {
-  for (Bucket& bucket : open_) bucket.cells.resize(is_counter_.size());
+LodBuilder::LodBuilder(model::StreamId stream, std::span<const model::Series> series) : stream_(stream) {
+  for (const model::Series& one : series)
+    columns_.push_back({one.kind == model::SeriesKind::kCounter, model::StepSpreader(one.max_per_second)});
+  for (Bucket& bucket : open_) bucket.cells.resize(columns_.size());
 }
 
 std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
@@ -44,7 +45,7 @@ std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
     done_[level] = {};
     done_[level].table = model::LodRow::kTable;
     done_[level].stream = LodStream(stream_, level);
-    done_[level].ints.resize(kLodFixedColumns + kLodSeriesColumns * is_counter_.size());
+    done_[level].ints.resize(kLodFixedColumns + kLodSeriesColumns * columns_.size());
   }
   const std::vector<int64_t>& times = samples.ints[0];
   size_t row = 0;
@@ -69,32 +70,30 @@ void LodBuilder::AddRows(const model::Batch& samples, size_t first, size_t end) 
   if (bucket.parts == 0) bucket.t0_ns = t_ns[0];
   bucket.rows += static_cast<int64_t>(t_ns.size());
   bucket.parts += static_cast<uint32_t>(t_ns.size());
-  for (size_t i = 0; i < is_counter_.size(); ++i) {
+  for (size_t i = 0; i < columns_.size(); ++i) {
     AddColumn(i, t_ns, std::span(samples.ints[i + 1]).subspan(first, end - first));
   }
   previous_t_ns_ = t_ns.back();
 }
 
-void LodBuilder::AddColumn(size_t series, std::span<const int64_t> t_ns, std::span<const int64_t> values) {
-  Cell& cell = open_[0].cells[series];
+void LodBuilder::AddColumn(size_t index, std::span<const int64_t> t_ns, std::span<const int64_t> values) {
+  Cell& cell = open_[0].cells[index];
+  Column& column = columns_[index];
   int64_t previous_t_ns = previous_t_ns_;
-  int64_t previous = previous_[series];
   for (size_t row = 0; row < values.size(); ++row) {
     const int64_t value = values[row];
-    if (is_counter_[series]) {
-      const model::Growth growth = model::GrowthBetween(previous_t_ns, previous, t_ns[row], value);
-      if (!std::isnan(growth.amount)) {
-        cell.AddValue(growth.amount > 0 ? ToInt(growth.PerSecond() / kLodRateUnit) : 0, ToInt(growth.amount),
-                      ToInt(growth.ns));
-      }
+    if (column.is_counter) {
+      const model::Growth growth = model::GrowthBetween(previous_t_ns, column.previous, t_ns[row], value);
+      const double rate = column.steps.Next(growth).PerSecond();
+      if (!std::isnan(growth.amount))
+        cell.AddValue(rate > 0 ? ToInt(rate / kLodRateUnit) : 0, ToInt(growth.amount), ToInt(growth.ns));
     } else if (value != model::kAbsent) {
       cell.AddValue(value, value, 1);
     }
     if (value != model::kAbsent) cell.last = value;
     previous_t_ns = t_ns[row];
-    previous = value;
+    column.previous = value;
   }
-  previous_[series] = previous;
 }
 
 void LodBuilder::CloseBucket(size_t level, int64_t t1_ns) {

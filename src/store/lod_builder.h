@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/schema.h"
+#include "model/series_values.h"
 #include "store/lod.h"
 
 namespace attune::store {
@@ -14,14 +15,14 @@ namespace attune::store {
 /// @thread one at a time  @cost about 2 ns a value
 class LodBuilder {
  public:
-  /// @param is_counter one for each series of the stream. @pre MayHaveLod(stream, is_counter.size())
-  LodBuilder(model::StreamId stream, std::vector<bool> is_counter);
+  /// @param series of the stream, in its order. @pre MayHaveLod(stream, series.size())
+  LodBuilder(model::StreamId stream, std::span<const model::Series> series);
 
   /// Takes the next rows of the stream and returns the buckets that they complete: at most one batch a level.
   /// @pre samples has one column a series after the time
   std::vector<model::Batch> Add(const model::Batch& samples);
 
-  size_t SeriesCount() const { return is_counter_.size(); }
+  size_t SeriesCount() const { return columns_.size(); }
 
  private:
   struct Cell {
@@ -29,6 +30,11 @@ class LodBuilder {
 
     void AddValue(int64_t value, int64_t add_sum, int64_t add_weight);
     void Merge(const Cell& finer);
+  };
+  struct Column {
+    bool is_counter = false;
+    model::StepSpreader steps;
+    int64_t previous = model::kAbsent;
   };
   struct Bucket {
     int64_t t0_ns = 0;
@@ -38,15 +44,14 @@ class LodBuilder {
   };
 
   void AddRows(const model::Batch& samples, size_t first, size_t end);
-  void AddColumn(size_t series, std::span<const int64_t> t_ns, std::span<const int64_t> values);
+  void AddColumn(size_t index, std::span<const int64_t> t_ns, std::span<const int64_t> values);
   void CloseBucket(size_t level, int64_t t1_ns);
 
   const model::StreamId stream_;
-  const std::vector<bool> is_counter_;
+  std::vector<Column> columns_;
   std::array<Bucket, kLodLevels> open_;
   std::array<model::Batch, kLodLevels> done_;
   int64_t previous_t_ns_ = 0;
-  std::vector<int64_t> previous_;
 };
 
 }  // namespace attune::store

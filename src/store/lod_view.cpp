@@ -107,7 +107,7 @@ StreamRows WithoutCoarse(const StreamRows& lod, uint64_t bin_ns) {
 /// A series's value at each row: the level, or the rate since the row before.
 class ValueReader {
  public:
-  explicit ValueReader(bool is_counter) : is_counter_(is_counter) {}
+  explicit ValueReader(const ViewColumn& column) : is_counter_(column.is_counter), steps_(column.max_per_second) {}
 
   struct Value {
     double shown = kMissing;  ///< NaN: missing
@@ -119,7 +119,8 @@ class ValueReader {
     Value result;
     if (is_counter_) {
       const model::Growth growth = model::GrowthBetween(t_ns_, value_, t_ns, value);
-      if (!std::isnan(growth.amount)) result = {growth.PerSecond(), growth.amount, growth.ns * kSecondsPerNs};
+      const double rate = steps_.Next(growth).PerSecond();
+      if (!std::isnan(growth.amount)) result = {rate, growth.amount, growth.ns * kSecondsPerNs};
       t_ns_ = t_ns;
       value_ = value;
     } else if (value != model::kAbsent) {
@@ -130,6 +131,7 @@ class ValueReader {
 
  private:
   const bool is_counter_;
+  model::StepSpreader steps_;
   int64_t t_ns_ = 0;
   int64_t value_ = model::kAbsent;
 };
@@ -143,7 +145,7 @@ std::vector<uint32_t> SampleColumns(std::span<const ViewColumn> columns) {
 
 std::vector<ValueReader> Readers(std::span<const ViewColumn> columns) {
   std::vector<ValueReader> readers;
-  for (const ViewColumn& column : columns) readers.emplace_back(column.is_counter);
+  for (const ViewColumn& column : columns) readers.emplace_back(column);
   return readers;
 }
 
@@ -161,7 +163,8 @@ ViewBuilder::ViewBuilder(std::span<const SeriesId> series, TimeRange range, uint
       bin_count_(static_cast<size_t>(FloorDivide(range.t1_ns - 1, bin_ns_) - FloorDivide(range.t0_ns, bin_ns_)) + 1),
       visit_blocks_(std::move(visit_blocks)),
       views_(series.size()),
-      bins_(series.size()) {
+      bins_(series.size()),
+      limits_(series.size()) {
   for (size_t i = 0; i < series.size(); ++i) views_[i].series = series[i];
 }
 
@@ -176,6 +179,9 @@ std::vector<SeriesView> ViewBuilder::Build(std::span<const ViewStream> streams) 
     if (!views_[i].exact) bins_[i].resize(bin_count_);
   }
   for (const ViewStream& stream : streams) {
+    for (const ViewColumn& column : stream.columns) {
+      if (column.is_counter) limits_[column.view] = model::RateLimit(column.max_per_second);
+    }
     std::vector<ViewColumn> exact;
     std::vector<ViewColumn> binned;
     for (const ViewColumn& column : stream.columns) {
@@ -348,9 +354,12 @@ void ViewBuilder::FinishBins(size_t view_index) {
     view.t_ns.push_back(static_cast<int64_t>(std::max<__int128>(start, INT64_MIN + 1)));
     view.count.push_back(bin.count);
     const bool any = bin.weight > 0;
-    view.low.push_back(any ? bin.low : kMissing);
-    view.high.push_back(any ? bin.high : kMissing);
-    view.mean.push_back(any ? bin.sum / bin.weight : kMissing);
+    // A step at the bin's end is of the time after it.
+    const double most = limits_[view_index].MostOf({bin.sum, bin.weight / kSecondsPerNs});
+    const double mean = any ? std::min(bin.sum, most) / bin.weight : kMissing;
+    view.low.push_back(any ? std::min(bin.low, mean) : kMissing);
+    view.high.push_back(any ? std::max(bin.high, mean) : kMissing);
+    view.mean.push_back(mean);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "model/series_values.h"
 #include "model/source.h"
 #include "store/lod.h"
 #include "store/stream_rows.h"
@@ -19,6 +20,7 @@ struct ViewColumn {
   size_t view = 0;      ///< index into the result
   bool is_counter = false;
   double scale = 1;
+  int64_t max_per_second = model::kAbsent;  ///< raw
 };
 
 /// A consistent snapshot of one stream's data for a view.
@@ -65,6 +67,7 @@ class ViewBuilder {
   const VisitBlocksFn visit_blocks_;
   std::vector<model::SeriesView> views_;
   std::vector<std::vector<Bin>> bins_;
+  std::vector<model::RateLimit> limits_;
 };
 
 }  // namespace attune::store

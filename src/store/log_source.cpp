@@ -267,7 +267,8 @@ Result<std::vector<model::SeriesView>> LogSource::View(const model::ViewRequest&
         for (size_t view = 0; view < request.series.size(); ++view) {
           if (stream.series[column] != request.series[view]) continue;
           const model::Series& series = *metadata->FindSeries(request.series[view]);
-          part.columns.push_back({column, view, series.kind == model::SeriesKind::kCounter, series.Factor()});
+          part.columns.push_back(
+              {column, view, series.kind == model::SeriesKind::kCounter, series.Factor(), series.max_per_second});
         }
       }
       if (part.columns.empty()) continue;

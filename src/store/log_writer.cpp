@@ -388,12 +388,12 @@ void LogWriter::AddLod(const Batch& samples, Group& group) {
     const auto stream = std::find_if(metadata->streams.begin(), metadata->streams.end(),
                                      [&](const model::Stream& candidate) { return candidate.id == samples.stream; });
     if (stream == metadata->streams.end() || !MayHaveLod(samples.stream, stream->series.size())) return;
-    std::vector<bool> is_counter;
+    std::vector<model::Series> of_stream;
     for (const model::SeriesId id : stream->series) {
       const model::Series* known = metadata->FindSeries(id);
-      is_counter.push_back(known != nullptr && known->kind == model::SeriesKind::kCounter);
+      of_stream.push_back(known != nullptr ? *known : model::Series());
     }
-    builder = std::make_unique<LodBuilder>(samples.stream, std::move(is_counter));
+    builder = std::make_unique<LodBuilder>(samples.stream, of_stream);
     DropLodOfPredecessors(*stream, *metadata);
   }
   if (series != builder->SeriesCount()) return;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -97,6 +98,42 @@ TEST(View, IsExactWhereThereAreFewSamples) {
   const SeriesView gauge = ViewOf(*writer, 5, {SampleSession::TimeOf(20), SampleSession::TimeOf(22)}, 100);
   ASSERT_EQ(gauge.t_ns.size(), 2u);
   EXPECT_DOUBLE_EQ(gauge.mean[0], static_cast<double>(session.ValueOf(4, 20)) / 100);  // scale 10^-2
+}
+
+/// A CPU that is always busy, sampled each millisecond, as ticks of 10 ms.
+TEST(View, IsOfNoLessTimeThanACounterCountsIn) {
+  const TempFolder folder;
+  auto writer = Create(folder / "a.attune");
+  constexpr int64_t kMs = 1'000'000, kRows = 50'000;
+  const auto consume = [&writer](model::Batch batch) {
+    writer->Consume(std::make_shared<const model::Batch>(std::move(batch)));
+  };
+  const model::Element machine{.id = 1, .kind = model::ElementKind::kMachine, .name = "host"};
+  const model::Series user{
+      .id = 1, .element = 1, .kind = model::SeriesKind::kCounter, .scale = 7, .max_per_second = 100, .unit = "ns"};
+  consume(model::ToBatch(std::vector{machine}));
+  consume(model::ToBatch(std::vector{user}));
+  consume(model::ToBatch(std::vector{model::Stream{1, kMs, {1}}}));
+  for (int64_t row = 0; row < kRows; row += 100) {
+    model::Batch batch{.table = model::Sample::kTable, .stream = 1, .rows = 100};
+    batch.ints.resize(2);
+    for (int64_t i = row; i < row + 100; ++i) {
+      batch.ints[0].push_back(i * kMs);
+      batch.ints[1].push_back(i / 10);
+    }
+    consume(std::move(batch));
+  }
+  ASSERT_TRUE(writer->Flush());
+  for (const uint32_t pixels : {100U, 5'000U, 100'000U}) {
+    const SeriesView view = ViewOf(*writer, 1, {20 * kMs, kRows * kMs}, pixels);
+    EXPECT_EQ(view.exact, pixels == 100'000);
+    double ns = 0;
+    for (size_t i = 0; i < view.t_ns.size(); ++i) {
+      EXPECT_LE(view.high[i], 1e9 * 1.000001) << pixels << " at " << view.t_ns[i];
+      ns += view.mean[i] * static_cast<double>(view.count[i]) * 1e-3;
+    }
+    EXPECT_NEAR(ns, (kRows - 20) * kMs, 20 * kMs) << pixels;
+  }
 }
 
 TEST(View, ShowsEverySpikeAndCountsEverySample) {
@@ -307,7 +344,8 @@ TEST(View, ExplainsAWrongRequest) {
 }
 
 TEST(LodBuilder, TilesTimeAndKeepsEveryRow) {
-  LodBuilder builder(1, {true, false});
+  const std::array series = {model::Series{.id = 1, .kind = model::SeriesKind::kCounter}, model::Series{.id = 2}};
+  LodBuilder builder(1, series);
   std::map<model::StreamId, int64_t> rows_of_level;
   std::map<model::StreamId, int64_t> end_of_level;
   int64_t row = 0;

@@ -29,8 +29,6 @@ export interface Series {
   kind: SeriesKind;
   /** The largest rate there can be, in the unit of the series a second; NaN: not known. */
   maxPerSecond: number;
-  /** What it is counted in: a tick of 10 ms, for example, in the unit of the series; absent: not known. */
-  step?: number;
   sensor: string;
   signal: string;
   unit: string;
@@ -314,7 +312,7 @@ export class SessionModel {
       const id = number(SeriesColumns.id, row);
       this.series.set(id, {
         id, element: number(SeriesColumns.element, row), kind: number(SeriesColumns.kind, row),
-        maxPerSecond: number(SeriesColumns.max_per_second, row) * 10 ** number(SeriesColumns.scale, row), step: 10 ** number(SeriesColumns.scale, row),
+        maxPerSecond: number(SeriesColumns.max_per_second, row) * 10 ** number(SeriesColumns.scale, row),
         sensor: frame.texts[SeriesColumns.sensor][row], signal: frame.texts[SeriesColumns.signal][row],
         unit: frame.texts[SeriesColumns.unit][row], sum: number(SeriesColumns.sum, row), interval: this.intervals.get(id) ?? 0,
       });
@@ -389,12 +387,10 @@ export class SessionModel {
     };
     const means = scaled(mean);
     points.exact = low === undefined;
-    const series = this.series.get(frame.stream);
-    const limit = series?.kind === SeriesKind.Counter && series.maxPerSecond > 0 && series.step !== undefined ? { most: series.maxPerSecond, step: series.step, interval: series.interval } : null;
     points.replaceFrom(frame.rows > 0 && !from.isAbsent(0) ? from.numbers(this.origin)[0] : NaN, {
       t: t.numbers(this.origin), count: count.numbers(), mean: means,
       low: low ? scaled(low) : means, high: high ? scaled(high) : means,
-    }, limit);
+    });
   }
 }
 
