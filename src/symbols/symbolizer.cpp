@@ -23,6 +23,7 @@
 #include "symbols/source_place.h"
 #include "symbols/symbol_index.h"
 #include "symbols/unwind_table.h"
+#include "symbols/variable_index.h"
 
 namespace attune::symbols {
 namespace {
@@ -112,16 +113,15 @@ class Symbolizer::File {
       : dwfl_(std::move(dwfl)), module_(module), name_(std::move(name)) {
     elf_ = dwfl_module_getelf(module_, &bias_);
     entry_ = ReadProgramEntry(elf_);
-    for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &debug_bias_)) != nullptr;)
-      units_.Add(*unit);
-    units_.Sort();
   }
 
   /// @param address in the file
   std::vector<CodeFrame> At(Dwarf_Addr address);
+  std::string VariableAt(Dwarf_Addr address);
   std::string CompileFolder(Dwarf_Addr address);
 
  private:
+  std::optional<Dwarf_Die> UnitAt(Dwarf_Addr address);
   std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address);
   std::string FunctionName(Dwarf_Die unit, std::span<Dwarf_Die> chain);
   std::string WithoutSymbol(Dwarf_Addr address);
@@ -130,15 +130,27 @@ class Symbolizer::File {
   Dwfl_Module* module_;
   const std::string name_;
   Elf* elf_ = nullptr;
-  Dwarf_Addr bias_ = 0;        // libdwfl adds it to the file's addresses
-  Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
-  RangeIndex units_;
+  Dwarf_Addr bias_ = 0;                           // libdwfl adds it to the file's addresses
+  Dwarf_Addr debug_bias_ = 0;                     // and to those of its debug information, which may be another file
+  std::optional<RangeIndex> units_;               // read when they are needed first
   std::map<Dwarf_Off, RangeIndex> functions_;     // functions of the units that were asked for, by their place
   std::map<Dwarf_Off, OutlinedRegions> regions_;  // outlined regions of these units
   std::optional<ProgramEntry> entry_;
   std::optional<UnwindTable> unwind_;   // read when it is needed first
   std::optional<SymbolIndex> symbols_;  // the same
+  std::optional<VariableIndex> variables_;
 };
+
+/// The unit of an address in libdwfl's count. Sets debug_bias_.
+std::optional<Dwarf_Die> Symbolizer::File::UnitAt(Dwarf_Addr address) {
+  if (!units_) {
+    units_.emplace();
+    for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &debug_bias_)) != nullptr;)
+      units_->Add(*unit);
+    units_->Sort();
+  }
+  return units_->At(address - debug_bias_);
+}
 
 /// @param chain of inlined functions, the innermost last: that of a region begins with its line, its parts come later
 std::string Symbolizer::File::FunctionName(Dwarf_Die unit, std::span<Dwarf_Die> chain) {
@@ -152,10 +164,10 @@ std::string Symbolizer::File::FunctionName(Dwarf_Die unit, std::span<Dwarf_Die> 
 }
 
 /// One frame for each inlined function around the address, and the one for the function that is really there.
-/// @param address in the debug information
 std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address) {
-  std::optional<Dwarf_Die> unit = units_.At(address);
+  std::optional<Dwarf_Die> unit = UnitAt(address);
   if (!unit) return {};
+  address -= debug_bias_;
   const auto [functions, fresh] = functions_.try_emplace(dwarf_dieoffset(&*unit));
   if (fresh) {
     ForEachFunction(*unit, [&](Dwarf_Die& function) { functions->second.Add(function); });
@@ -191,7 +203,7 @@ std::string Symbolizer::File::WithoutSymbol(Dwarf_Addr address) {
 std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
   const Dwarf_Addr in_file = address;
   address += bias_;
-  std::vector<CodeFrame> frames = FromDebugInformation(address - debug_bias_);
+  std::vector<CodeFrame> frames = FromDebugInformation(address);
   if (frames.empty()) frames.emplace_back();
   CodeFrame& outermost = frames.back();
   if (outermost.function.empty()) {
@@ -202,8 +214,13 @@ std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
   return frames;
 }
 
+std::string Symbolizer::File::VariableAt(Dwarf_Addr address) {
+  if (!variables_) variables_.emplace(module_);
+  return variables_->At(address + bias_);
+}
+
 std::string Symbolizer::File::CompileFolder(Dwarf_Addr address) {
-  std::optional<Dwarf_Die> unit = units_.At(address + bias_ - debug_bias_);
+  std::optional<Dwarf_Die> unit = UnitAt(address + bias_);
   Dwarf_Attribute attribute;
   if (!unit || dwarf_attr(&*unit, DW_AT_comp_dir, &attribute) == nullptr) return "";
   const char* folder = dwarf_formstring(&attribute);
@@ -270,6 +287,11 @@ Result<std::vector<CodeFrame>> Symbolizer::Resolve(const CodeModule& module, uin
   ATTUNE_TRY(File* const file, Open(module));
   // The byte before: a call that is a function's last instruction returns to the function behind it.
   return file->At(address - 1);
+}
+
+Result<std::string> Symbolizer::Variable(const CodeModule& module, uint64_t address) {
+  ATTUNE_TRY(File* const file, Open(module));
+  return file->VariableAt(address);
 }
 
 Result<std::string> Symbolizer::CompileFolder(const CodeModule& module, uint64_t address) {

@@ -53,6 +53,9 @@ class Symbolizer {
   /// @return kNotFound: there is no such file; kCorrupt: it is no ELF file, or not the one that ran (another build-id)
   /// @cost the first address of a module, and of each of its compilation units: its size; then some microseconds
   Result<std::vector<CodeFrame>> Resolve(const CodeModule& module, uint64_t address);
+  /// The variable at an address, with the member that lies there: "book.lock", "shards[3].lock". "": none is known.
+  /// @param address in the file  @return as Resolve  @cost as VariableIndex
+  Result<std::string> Variable(const CodeModule& module, uint64_t address);
   /// The folder in which the compiler ran for the code at such an address: where a relative CodeFrame::file lies. "":
   /// not known. @return, @cost as Resolve
   Result<std::string> CompileFolder(const CodeModule& module, uint64_t address);

@@ -341,7 +341,77 @@ class Walk {
   std::string problem_;
 };
 
+uint64_t BytesOf(Dwarf_Die type) {
+  Dwarf_Word bytes = 0;
+  return dwarf_aggregate_size(&type, &bytes) == 0 ? bytes : 0;
+}
+
+/// Finds what lies at an offset of an object.
+class StepSearch {
+ public:
+  explicit StepSearch(uint64_t whole_bytes) : whole_bytes_(whole_bytes) {}
+
+  std::optional<std::string> In(Dwarf_Die type, uint64_t offset, int depth) const {
+    if (depth > kMaxDepth || dwarf_peel_type(&type, &type) != 0) return std::nullopt;
+    if (offset == 0 && BytesOf(type) <= whole_bytes_) return "";
+    if (dwarf_tag(&type) == DW_TAG_array_type) return InArray(type, offset, depth);
+    if (HasMembers(type)) return InMembers(type, offset, depth);
+    return offset == 0 ? std::optional<std::string>("") : std::nullopt;
+  }
+
+ private:
+  std::optional<std::string> InArray(Dwarf_Die array, uint64_t offset, int depth) const {
+    const auto element = TypeOf(array);
+    const uint64_t bytes = element ? BytesOf(*element) : 0;
+    if (bytes == 0) return std::nullopt;
+    uint64_t index = offset / bytes;
+    std::string text;
+    const auto dimensions = Dimensions(array);
+    for (auto count = dimensions.rbegin(); count != dimensions.rend(); ++count) {
+      const bool is_first = std::next(count) == dimensions.rend();
+      if (!is_first && (!*count || **count == 0)) return std::nullopt;
+      text = fmt::format("[{}]{}", is_first ? index : index % **count, text);
+      if (!is_first) index /= **count;
+    }
+    const auto rest = In(*element, offset % bytes, depth + 1);
+    return rest ? std::optional(text + *rest) : std::nullopt;
+  }
+
+  /// Also in base classes, and in structs and unions without a name.
+  std::optional<std::string> InMembers(Dwarf_Die type, uint64_t offset, int depth) const {
+    std::optional<std::string> found;
+    ForEachChild(type, [&](Dwarf_Die& child) {
+      const int tag = dwarf_tag(&child);
+      if (found || (tag != DW_TAG_member && tag != DW_TAG_inheritance)) return;
+      Dwarf_Attribute attribute;
+      const bool is_static = dwarf_attr(&child, DW_AT_external, &attribute) != nullptr;
+      const auto of = TypeOf(child);
+      const uint64_t begin = Number(child, DW_AT_data_member_location).value_or(0);
+      if (is_static || !of || offset < begin || offset - begin >= BytesOf(*of)) return;
+      const std::string name = tag == DW_TAG_member ? NameOf(child) : "";
+      const auto rest = In(*of, offset - begin, depth + 1);
+      if (rest) found = (name.empty() ? "" : "." + name) + *rest;
+    });
+    return found;
+  }
+
+  const uint64_t whole_bytes_;
+};
+
 }  // namespace
+
+std::optional<FoundVariable> PlaceOfVariable(Dwarf_Die& variable) {
+  Dwarf_Attribute attribute;
+  if (dwarf_attr(&variable, DW_AT_declaration, &attribute) != nullptr) return std::nullopt;
+  const auto address = AddressOf(variable, "");
+  const auto type = TypeOf(variable);
+  if (!address.ok() || !type) return std::nullopt;
+  return FoundVariable{*address, *type};
+}
+
+std::optional<std::string> StepsTo(Dwarf_Die type, uint64_t offset, uint64_t whole_bytes) {
+  return StepSearch(whole_bytes).In(type, offset, 0);
+}
 
 VariablePath SplitVariablePath(std::string_view expression) {
   VariablePath path;

@@ -30,6 +30,13 @@ struct FoundVariable {
 /// Error: kNotFound: it is not in this unit; kUnavailable: it has no address of its own (thread-local, optimised away)
 Result<FoundVariable> FindInUnit(Dwarf_Die& unit, std::string_view name, uint64_t bias);
 
+/// Where a variable of a unit lies, and of what type it is. nullopt: it is a declaration, or has no fixed address
+std::optional<FoundVariable> PlaceOfVariable(Dwarf_Die& variable);
+
+/// The steps from an object of a type to what lies so many bytes behind its begin: "[3].lock". An object that begins
+/// there and is no larger than `whole_bytes` is not divided. nullopt: nothing is there, or it is in the middle of it
+std::optional<std::string> StepsTo(Dwarf_Die type, uint64_t offset, uint64_t whole_bytes);
+
 /// Goes the steps. Error: kInvalidArgument, with the members or the range that there is
 Result<Variable> FollowSteps(const FoundVariable& found, std::string_view steps, const ReadMemory& read);
 

@@ -165,6 +165,8 @@ TEST_F(CommandLine, ListsAreTablesNamesAndJson) {
   EXPECT_TRUE(sensors.at(0).at("available").is_boolean());
   const auto signals = nlohmann::json::parse(Attune("list signals cpu --json").out);
   EXPECT_EQ(signals.at(0).at("sensor"), "cpu");
+  EXPECT_EQ(signals.at(0).at("resolution"), 1e7);
+  EXPECT_THAT(Attune("list signals cpu").out, AllOf(HasSubstr("in steps of"), HasSubstr("10 ms")));
   EXPECT_FALSE(signals.at(0).at("description").get<std::string>().empty());
   const auto memory = nlohmann::json::parse(Attune("list signals memory --json").out);
   EXPECT_EQ(memory.at(0).at("mnemonic"), "total");

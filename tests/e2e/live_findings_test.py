@@ -33,10 +33,10 @@ class LiveFindings(E2E):
         found = self.findings("class = 'lock-contention'")
         self.assertEqual(len(found), 1, found)  # of each the last revision
         self.assertGreaterEqual(found[0]["cost_ns"], 100_000_000)
-        self.assertIn("mutex 0x", found[0]["title"])
         self.assertTrue(found[0]["advice"] and found[0]["evidence"], found)
-        # The place is looked up behind the first row.
+        # Place and lock are looked up behind the first row.
         self.until(lambda: "lock_contention.c:" in self.findings("class = 'lock-contention'")[0]["title"], "the line in its title")
+        self.until(lambda: "mutex mutexes[" in self.findings("class = 'lock-contention'")[0]["title"], "the lock's name in its title")
         self.until(lambda: self.findings("class = 'lock-contention'")[0]["revision"] >= 3, "further revisions")
 
     def test_at_the_end_they_are_what_the_report_says(self):

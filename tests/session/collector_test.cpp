@@ -3,13 +3,20 @@
 #include "session/probes/collector.h"
 
 #include <gmock/gmock.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 
 #include "../probe/probe_run.h"
 #include "session/probes/ring_waits.h"
+
+extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): the linker's
+
+static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 
 namespace attune::session {
 namespace {
@@ -100,7 +107,7 @@ TEST_F(CollectorTest, PublishesWhatThreadsDidWithLocks) {
     const model::Element& object = rows_.elements.at(row.object);
     EXPECT_EQ(object.kind, ElementKind::kLock);
     EXPECT_EQ(object.parent, processes_.Process(pid_));
-    EXPECT_THAT(object.name, StartsWith(row.kind == SyncKind::kMutex  ? "mutex 0x"
+    EXPECT_THAT(object.name, StartsWith(row.kind == SyncKind::kMutex  ? "mutex mutex"
                                         : row.kind == SyncKind::kJoin ? "thread 0x"
                                                                       : "thread creations"));
     EXPECT_EQ(rows_.elements.at(row.thread).kind, ElementKind::kThread);
@@ -161,7 +168,8 @@ class RingWaitsTest : public testing::Test {
   Registry registry_{pipeline_, "host"};
   ProcessTable processes_{registry_, pipeline_};
   HostRoot host_;
-  RingWaits waits_{host_, processes_, registry_, pipeline_};
+  std::optional<LockNames> names_{std::in_place, registry_};
+  RingWaits waits_{host_, processes_, registry_, pipeline_, *names_};
 };
 
 TEST(LostMessagesTest, SaysWhatIsMissingAndWhy) {
@@ -195,6 +203,27 @@ TEST_F(RingWaitsTest, ASiteOfAnInterpreterIsALineOfItsSource) {
   EXPECT_EQ(Name(waits_.Site(8, 0x7f1000, 5)), "grid.py:12") << "of a child made by fork";
   waits_.AddSources({source(7, 0x7f1000, 40)});
   EXPECT_EQ(Name(waits_.Site(7, 0x7f1000, 6)), "grid.py:40") << "other code is there now";
+}
+
+TEST_F(RingWaitsTest, ALockIsCalledByTheVariableThatItLiesIn) {
+  const auto own = std::filesystem::read_symlink("/proc/self/exe").string();
+  const auto begin = reinterpret_cast<uint64_t>(&__executable_start);
+  const auto place = reinterpret_cast<uint64_t>(&g_lock);
+  waits_.AddModules({{.pid = 7, .ticks = 1, .start = begin, .end = UINT64_MAX, .bias = begin, .path = own},
+                     {.pid = 8, .ticks = 1, .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = "/lib/none.so"}});
+  const model::ElementId lock = waits_.Object(7, SyncKind::kMutex, place);
+  const model::ElementId same = waits_.Object(7, SyncKind::kMutex, place);
+  const model::ElementId beyond = waits_.Object(7, SyncKind::kCondition, place + (uint64_t{1} << 40));
+  const model::ElementId heap = waits_.Object(8, SyncKind::kMutex, 0x5010);
+  const model::ElementId no_file = waits_.Object(8, SyncKind::kMutex, 0x1010);
+  names_.reset();
+  EXPECT_EQ(Name(lock), "mutex g_lock");
+  EXPECT_EQ(same, lock);
+  EXPECT_THAT(Name(beyond), StartsWith("condition 0x"));
+  EXPECT_EQ(Name(heap), "mutex 0x5010");
+  EXPECT_EQ(Name(no_file), "mutex 0x1010");
+  EXPECT_EQ(rows_.elements.at(lock).parent, rows_.elements.at(beyond).parent);
+  EXPECT_EQ(rows_.elements.at(lock).host, "host");
 }
 
 TEST_F(RingWaitsTest, AModuleIsTheSameWhereverItIsLoaded) {

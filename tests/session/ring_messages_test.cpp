@@ -86,7 +86,8 @@ class RingMessagesTest : public testing::Test {
   Registry registry_{pipeline_, "host"};
   ProcessTable processes_{registry_, pipeline_};
   HostRoot host_;
-  RingWaits waits_{host_, processes_, registry_, pipeline_};
+  LockNames names_{registry_};
+  RingWaits waits_{host_, processes_, registry_, pipeline_, names_};
   MessageElements elements_{processes_, registry_, pipeline_};
   ChannelMessages channels_{registry_};
   RingMessages ring_messages_{elements_, channels_, processes_, waits_};

@@ -42,7 +42,7 @@ async function findings(page, what) {
 async function locks(page, what) {
   await showWorkspace(page, 'Locks');
   const first = page.locator('.locks .table-rows .table-row').first();
-  check(/mutex 0x[0-9a-f]+/.test(await first.textContent()), `${what}: the lock with most waiting comes first`);
+  check(/mutex table_lock/.test(await first.textContent()), `${what}: the lock with most waiting comes first`);
   await first.click();
   const columns = page.locator('.lock-columns section');
   check((await columns.nth(0).textContent()).includes('add_result'), `${what}: it was waited for at add_result`);
@@ -50,7 +50,7 @@ async function locks(page, what) {
   await page.getByLabel('Filter locks').fill('step');
   await page.waitForFunction(() => document.querySelectorAll('.locks .table-rows .table-row:not([hidden])').length === 0);
   await page.getByRole('button', { name: 'Conditions, barriers, …' }).click();
-  await page.waitForFunction(() => /barrier 0x/.test(document.querySelector('.locks .table-rows .table-row:not([hidden])')?.textContent ?? ''));
+  await page.waitForFunction(() => /barrier step_end/.test(document.querySelector('.locks .table-rows .table-row:not([hidden])')?.textContent ?? ''));
   check(true, `${what}: the filter knows places`);
   await page.getByLabel('Filter locks').fill('');
   await page.getByRole('button', { name: 'Locks', exact: true }).click();
@@ -98,7 +98,7 @@ async function threads(page, what) {
     if (arrows > 0 && (await waitOf(page, 'worker'))) break;
   }
   check(arrows > 0, `${what}: zoomed in there are single waits and ${arrows} arrows`);
-  const waits = /worker \d+ \d+(?:waits .* for (?:mutex|condition) 0x[0-9a-f]+|sleeps for .*)at \w+ \(many_threads\.c:\d+\)/;
+  const waits = /worker \d+ \d+(?:waits .* for (?:mutex (?:queue|table)_lock|condition queue_has_jobs)|sleeps for .*)at \w+ \(many_threads\.c:\d+\)/;
   const { text: tip } = await tipAt(page, () => waitOf(page, 'worker'), '.timeline .threads-tip', waits);
   check(waits.test(tip), `${what}: the tooltip says what a thread waits for: ${tip}`);
   const before = await page.evaluate(() => window.attune.view.length);
@@ -167,7 +167,7 @@ async function flamesOfRange(page, what) {
 async function flames(page, what) {
   await flamesOfRange(page, what);
   const names = () => page.evaluate(() => window.attune.waits.flames.shown.boxes.map((box) => window.attune.waits.flames.shown.tree.frameOf(box.node)?.name ?? 'all'));
-  const hasThem = (all) => ['all', 'add_result', 'take_job', 'step'].every((name) => all.includes(name)) && all.some((name) => /^wait for mutex 0x/.test(name));
+  const hasThem = (all) => ['all', 'add_result', 'take_job', 'step'].every((name) => all.includes(name)) && all.some((name) => /^wait for mutex (?:queue|table)_lock/.test(name));
   const all = await eventually(names, hasThem);
   check(hasThem(all), `${what}: the flame graph has functions, and what they waited for`);
   const place = await flameOf(page, 'add_result');
@@ -300,7 +300,7 @@ async function traced() {
     const at = await holdOf(page, 'flusher');
     await page.mouse.move(at.x, at.y);
     const tip = await page.locator('.timeline .threads-tip').textContent();
-    const [, ms] = /has mutex 0x[0-9a-f]+ for ([\d.]+) ms, from flush_table \(many_threads\.c:\d+\)/.exec(tip) ?? [];
+    const [, ms] = /has mutex table_lock for ([\d.]+) ms, from flush_table \(many_threads\.c:\d+\)/.exec(tip) ?? [];
     check(Math.abs(ms - at.ms) < 0.05 * at.ms, `trace: the tooltip says what a thread has for ${at.ms} ms: ${tip}`);
     const refused = spawnSync(attune, ['export', '--to', 'folded-cpu', trace], { encoding: 'utf8' });
     check(refused.status !== 0 && refused.stderr.includes('the recording has no CPU samples'), 'trace: nor can it be exported');

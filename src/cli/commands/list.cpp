@@ -155,6 +155,15 @@ std::string MaximumText(const model::SignalSpec& spec) {
   return fmt::format("{} {}/s", FormatCount(maximum), spec.unit);
 }
 
+/// What a signal is counted in, where that is no unit: "10 ms" for ticks. Two values that are closer cannot be told
+/// apart.
+std::string ResolutionText(const model::SignalSpec& spec) {
+  if (spec.scale == 0) return "";
+  const double step = std::pow(10.0, spec.scale);
+  if (spec.unit == "ns") return FormatDuration(std::llround(step));
+  return fmt::format("{:g} {}", step, spec.unit);
+}
+
 /// @param elements how many have it here; 0: the sensor is not available
 void AddSignal(Listing& listing, const model::SensorInfo& info, const model::SignalSpec& spec, int64_t elements) {
   const std::string name = fmt::format("{}.{}", info.name, spec.signal);
@@ -172,6 +181,7 @@ void AddSignal(Listing& listing, const model::SensorInfo& info, const model::Sig
        {"unit", spec.unit},
        {"kind", model::ToString(spec.kind)},
        {"scale", spec.scale},
+       {"resolution", std::pow(10.0, spec.scale)},
        {"max_per_second", spec.max_per_second == model::kAbsent ? Json(nullptr) : Json(spec.max_per_second)},
        {"sum", ToString(spec.sum)},
        {"source", info.source},
@@ -179,7 +189,7 @@ void AddSignal(Listing& listing, const model::SensorInfo& info, const model::Sig
        {"description", spec.description}});
   listing.table.AddRow({name, heading, spec.unit, std::string(model::ToString(spec.kind)),
                         elements > 1 ? fmt::format("{} x {}", elements, element) : std::string(element),
-                        MaximumText(spec), spec.description});
+                        ResolutionText(spec), MaximumText(spec), spec.description});
 }
 
 void AddSignals(Listing& listing, const model::SensorInfo& info, const std::vector<model::SignalSpec>& specs) {
@@ -213,6 +223,7 @@ Result<Listing> ListSignals(const std::string& only) {
                    {"unit", Align::kLeft, Narrow::kWhole},
                    {"kind", Align::kLeft, Narrow::kSpared},
                    {"of", Align::kLeft, Narrow::kSpared},
+                   {"in steps of", Align::kLeft, Narrow::kSpared},
                    {"at most", Align::kLeft, Narrow::kSpared},
                    {"what", Align::kLeft, Narrow::kWrapped}});
   listing.nothing = "no sensor works here: attune doctor says why";

@@ -88,6 +88,7 @@ Status Collector::Start(Level level, const TraceChoice& trace, Turns* turns) {
   turns_ = turns;
   folder_fd_.reset(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_fd_) return ErrnoError(folder_);
+  lock_names_ = std::make_unique<LockNames>(registry_);
   level_ = level;
   clock_is_tsc_ = TscIsUsable();
   ATTUNE_CHECK_OK(WriteConfig(kRingBudgetBytes));
@@ -111,6 +112,7 @@ void Collector::Stop() {
   Wake();
   tables_were_read_.NotifyAll();
   if (thread_.joinable()) thread_.join();
+  lock_names_.reset();
 }
 
 void Collector::SetLevel(Level level) {
@@ -244,8 +246,9 @@ void Collector::TakeUnnamedRings() {
 }
 
 void Collector::AddRing(const std::string& name, track::RingReader reader) {
-  auto ring = std::make_unique<Ring>(std::move(reader), RingWaits(host_, processes_, registry_, pipeline_),
-                                     message_elements_, channel_messages_, processes_);
+  auto ring =
+      std::make_unique<Ring>(std::move(reader), RingWaits(host_, processes_, registry_, pipeline_, *lock_names_),
+                             message_elements_, channel_messages_, processes_);
   ring->stream = registry_.NextStreamId();
   ring->trace_stream = registry_.NextStreamId();
   // The level may have changed since the program read its environment.

@@ -24,6 +24,7 @@
 #include "session/core/pipeline.h"
 #include "session/core/process_table.h"
 #include "session/core/registry.h"
+#include "session/probes/lock_names.h"
 #include "session/probes/ring_intake.h"
 #include "session/probes/ring_messages.h"
 #include "session/probes/trace_choice.h"
@@ -145,6 +146,7 @@ class Collector {
   Registry& registry_;
   Pipeline& pipeline_;
   const HostRoot host_;
+  std::unique_ptr<LockNames> lock_names_;
   UniqueFd folder_fd_;
   UniqueFd wake_fd_;       ///< an eventfd: somebody stops us, or changed the level
   UniqueFd new_files_fd_;  ///< an inotify of the folder; not there: it is listed at every pass

@@ -141,7 +141,22 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
                                    : address == wire::kCallObject && is_new ? std::string(what)
                                    : is_new                                 ? NameOf(what, address)
                                             : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
+  if (is_new && address != wire::kCallObject && (address & wire::kFileLockBit) == 0)
+    AskForName(pid, address, element, what);
   return element;
+}
+
+/// Only of what lies in a module: that is a variable.
+void RingWaits::AskForName(int32_t pid, uint64_t address, ElementId object, std::string_view what) {
+  bool is_only = true;
+  const track::RingModule* module = FindModule(pid, address, UINT64_MAX, is_only);
+  if (module == nullptr || !module->path.starts_with('/')) return;
+  lock_names_.Add({.id = object,
+                   .parent = processes_.Process(pid),
+                   .kind = ElementKind::kLock,
+                   .host = registry_.Host(),
+                   .name = ""},
+                  std::string(what), {module->path, module->build_id}, address - module->bias);
 }
 
 ElementId RingWaits::Site(int32_t pid, uint64_t address, uint64_t ticks) {
@@ -155,11 +170,9 @@ ElementId RingWaits::Site(int32_t pid, uint64_t address, uint64_t ticks) {
 
 /// Picks among several modules at the address the newest one reported before `ticks`, else the first one after.
 /// Modules of this process go before those of its parent.
-CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) {
+const track::RingModule* RingWaits::FindModule(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) const {
   const track::RingModule* best = nullptr;
   is_only = true;
-  if (const track::RingSource* source = FindSource(pid, address))
-    return SourcePosition(source->file, source->line, source->function);
   const auto rank = [&](const track::RingModule& module) {
     const bool is_before = module.ticks <= ticks;
     return std::tuple(module.pid == pid, is_before, is_before ? module.ticks : ~module.ticks);
@@ -171,6 +184,14 @@ CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool
       is_only = false;
     if (best == nullptr || rank(module) >= rank(*best)) best = &module;
   }
+  return best;
+}
+
+CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) {
+  is_only = true;
+  if (const track::RingSource* source = FindSource(pid, address))
+    return SourcePosition(source->file, source->line, source->function);
+  const track::RingModule* best = FindModule(pid, address, ticks, is_only);
   if (best == nullptr) return sites_.FindInMemory(pid, address);
   if (!best->path.starts_with('/')) {
     // Only the program knows which folder that begins at.

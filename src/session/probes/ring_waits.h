@@ -19,6 +19,7 @@
 #include "session/core/process_table.h"
 #include "session/core/registry.h"
 #include "session/probes/code_sites.h"
+#include "session/probes/lock_names.h"
 #include "track/ring_reader.h"
 #include "wire/sync.h"
 
@@ -30,8 +31,12 @@ class RingWaits {
  public:
   static constexpr size_t kMaxObjects = 16'384;
 
-  RingWaits(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
-      : host_(host), processes_(processes), registry_(registry), sites_(host, processes, registry, pipeline) {}
+  RingWaits(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline, LockNames& names)
+      : host_(host),
+        processes_(processes),
+        registry_(registry),
+        lock_names_(names),
+        sites_(host, processes, registry, pipeline) {}
 
   /// To be called before the sites that lie in them come.
   void AddModules(std::vector<track::RingModule> modules);
@@ -60,12 +65,16 @@ class RingWaits {
     bool is_only = false;  ///< nothing else was ever at this address
   };
 
+  /// nullptr: none was told that lies there.
+  const track::RingModule* FindModule(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) const;
   CodePosition Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only);
+  void AskForName(int32_t pid, uint64_t address, model::ElementId object, std::string_view what);
   const track::RingSource* FindSource(int32_t pid, uint64_t address) const;
 
   const HostRoot& host_;
   ProcessTable& processes_;
   Registry& registry_;
+  LockNames& lock_names_;
   std::vector<track::RingModule> modules_;                             ///< as they were told
   std::map<std::pair<uint64_t, int32_t>, track::RingSource> sources_;  ///< by site and pid, the last one told
   std::map<std::pair<int32_t, uint64_t>, bool> is_file_;  ///< by pid and object, as of the last look that told

@@ -264,10 +264,11 @@ void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& fin
 }
 
 /// Call site at which another process has the lock for most of the waiting, and hardly ever waits itself. A lock in
-/// memory that processes share has the same address in those that were forked. 0: there is none
+/// memory that processes share has the same address in those that were forked; a lock with a name lies in a variable,
+/// which each process has for itself. 0: there is none
 model::ElementId HeldElsewhere(const FindingInput& input, const ObjectGroup& group) {
   const model::Element* lock = input.meta.FindElement(group.objects.front());
-  if (lock == nullptr) return 0;
+  if (lock == nullptr || lock->name.find(" 0x") == std::string::npos) return 0;
   LockCause longest;
   for (const auto& [id, sums] : input.waits.sums.objects) {
     const model::Element* other = input.meta.FindElement(id);
@@ -283,7 +284,9 @@ model::ElementId HeldElsewhere(const FindingInput& input, const ObjectGroup& gro
 bool IsTried(const FindingInput& input, const ObjectGroup& group) {
   const model::Element* lock = input.meta.FindElement(group.objects.front());
   if (group.sums.kind != SyncKind::kSpinLock || lock == nullptr) return false;
-  const std::string mutex = "mutex" + lock->name.substr(std::min(lock->name.size(), lock->name.rfind(' ')));
+  const std::string_view spin_lock = model::ToString(SyncKind::kSpinLock);
+  if (!lock->name.starts_with(spin_lock)) return false;
+  const std::string mutex = "mutex" + lock->name.substr(spin_lock.size());
   return std::ranges::any_of(input.meta.elements, [&](const model::Element& element) {
     return element.parent == lock->parent && element.name == mutex;
   });
