@@ -164,7 +164,7 @@ ViewBuilder::ViewBuilder(std::span<const SeriesId> series, TimeRange range, uint
       visit_blocks_(std::move(visit_blocks)),
       views_(series.size()),
       bins_(series.size()),
-      limits_(series.size()) {
+      steps_(series.size()) {
   for (size_t i = 0; i < series.size(); ++i) views_[i].series = series[i];
 }
 
@@ -180,7 +180,7 @@ std::vector<SeriesView> ViewBuilder::Build(std::span<const ViewStream> streams) 
   }
   for (const ViewStream& stream : streams) {
     for (const ViewColumn& column : stream.columns) {
-      if (column.is_counter) limits_[column.view] = model::RateLimit(column.max_per_second);
+      if (column.is_counter) steps_[column.view] = model::StepSpreader(column.max_per_second);
     }
     std::vector<ViewColumn> exact;
     std::vector<ViewColumn> binned;
@@ -346,6 +346,7 @@ void ViewBuilder::AddRaw(const StreamRows& samples, std::span<const ViewColumn> 
 void ViewBuilder::FinishBins(size_t view_index) {
   SeriesView& view = views_[view_index];
   const std::vector<Bin>& bins = bins_[view_index];
+  model::StepSpreader steps = steps_[view_index];
   const __int128 first_bin = FloorDivide(range_.t0_ns, bin_ns_);
   for (size_t i = 0; i < bins.size(); ++i) {
     const Bin& bin = bins[i];
@@ -354,9 +355,7 @@ void ViewBuilder::FinishBins(size_t view_index) {
     view.t_ns.push_back(static_cast<int64_t>(std::max<__int128>(start, INT64_MIN + 1)));
     view.count.push_back(bin.count);
     const bool any = bin.weight > 0;
-    // A step at the bin's end is of the time after it.
-    const double most = limits_[view_index].MostOf({bin.sum, bin.weight / kSecondsPerNs});
-    const double mean = any ? std::min(bin.sum, most) / bin.weight : kMissing;
+    const double mean = any ? steps.Next({bin.sum, bin.weight / kSecondsPerNs}).amount / bin.weight : kMissing;
     view.low.push_back(any ? std::min(bin.low, mean) : kMissing);
     view.high.push_back(any ? std::max(bin.high, mean) : kMissing);
     view.mean.push_back(mean);

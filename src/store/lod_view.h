@@ -67,7 +67,7 @@ class ViewBuilder {
   const VisitBlocksFn visit_blocks_;
   std::vector<model::SeriesView> views_;
   std::vector<std::vector<Bin>> bins_;
-  std::vector<model::RateLimit> limits_;
+  std::vector<model::StepSpreader> steps_;  ///< of the bins
 };
 
 }  // namespace attune::store

@@ -65,7 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Registry registry{pipeline, "host"};
   ProcessTable processes{registry, pipeline};
   const attune::HostRoot host;
-  RingWaits waits{host, processes, registry, pipeline};
+  attune::session::LockNames names{registry};
+  RingWaits waits{host, processes, registry, pipeline, names};
   MessageElements elements{processes, registry, pipeline};
   attune::session::ChannelMessages channels{registry};
   RingMessages messages{elements, channels, processes, waits};
