@@ -2,11 +2,11 @@
 // ./dev screenshots, from recordings of real runs. A picture is on a palette of 96 colours: there are many.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, watchErrors } from './harness.mjs';
+import { watchErrors } from './harness.mjs';
 import { allowRoot, recordJob } from './messages_page.mjs';
 import { shotArguments, takeShots } from './shots.mjs';
 import { openPage } from './waits_page.mjs';
@@ -20,16 +20,42 @@ const COLOURS = 96;
 process.env.PATH = `${binaries}:${path.join(build, 'tests/web')}:${path.join(build, 'tests/e2e')}:${path.join(build, 'examples')}:${process.env.PATH}`;
 allowRoot();
 
-/** Recordings, and their workspaces that are shown: each has something there. */
-const RECORDINGS = [
-  {
-    name: 'threads', make: (file) => record(file, ['--cpu-samples', '4ms', '--count', 'task-clock,context-switches,page-faults'], ['many_threads', '6']),
-    workspaces: ['Charts', 'Timeline', 'Flames', 'Locks', 'Graph', 'Counters'],
+/** What is opened by something else than its tab. */
+const OPENED = {
+  Source: async (page) => {
+    await page.locator('.workspaces').getByRole('tab', { name: 'Locks', exact: true }).click();
+    await page.locator('.locks .table-rows .table-row').first().click();
+    await page.locator('.place-row').first().click();
+    await page.locator('.source .line.current').waitFor();
   },
-  { name: 'job', make: (file) => recordJob(attune, 'mpi_job', 4, 500, file, 500, 1000), workspaces: ['Messages'] },
-  { name: 'lines', make: (file) => record(file, ['--event-samples', 'page-faults:u=1,context-switches'], ['touch_pages', '300', '300']), workspaces: ['Hot lines'] },
-  { name: 'regions', make: (file) => record(file, [], ['example_regions', '2', 'task-clock:u,page-faults:u']), workspaces: ['Regions'] },
-  { name: 'tuned', make: (file) => spawnSync(attune, ['tune', '-q', '-o', file, '--', 'crowd', '30'], { stdio: 'ignore' }), workspaces: ['Tuning'] },
+  Machine: async (page) => {
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('m');
+    await page.locator('.machine-panel').waitFor();
+  },
+  Comparison: (page) => page.locator('.compare-lead .compare-figure').first().waitFor(),
+  Console: async (page) => {
+    await page.getByRole('button', { name: 'Console: run programs (C)' }).click();
+    await page.getByLabel('Program', { exact: true }).waitFor();
+    if ((await page.locator('.run').count()) > 0) return;
+    await page.getByLabel('Program', { exact: true }).fill('ls');
+    await page.getByLabel('Arguments', { exact: true }).fill('-l /usr');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForFunction(() => document.querySelector('.run .run-state')?.textContent === 'ended');
+  },
+};
+
+const threads = (seconds) => (file) => record(file, ['--cpu-samples', '4ms', '--count', 'task-clock,context-switches,page-faults'], ['many_threads', seconds]);
+
+/** What the page is shown of, and the workspaces: each has something there. */
+const PAGES = [
+  { of: [threads('6')], workspaces: ['Charts', 'Timeline', 'Flames', 'Locks', 'Graph', 'Counters', 'Source', 'Machine'] },
+  { of: [threads('6'), threads('3')], workspaces: ['Comparison'] },
+  { of: [(file) => recordJob(attune, 'mpi_job', 4, 500, file, 500, 1000)], workspaces: ['Messages'] },
+  { of: [(file) => record(file, ['--event-samples', 'page-faults:u=1,context-switches'], ['touch_pages', '300', '300'])], workspaces: ['Hot lines'] },
+  { of: [(file) => record(file, [], ['example_regions', '2', 'task-clock:u,page-faults:u'])], workspaces: ['Regions'] },
+  { of: [(file) => spawnSync(attune, ['tune', '-q', '-o', file, '--', 'crowd', '30'], { stdio: 'ignore' })], workspaces: ['Tuning'] },
+  { of: [], workspaces: ['Console'] },
 ];
 
 function record(file, options, program) {
@@ -50,23 +76,26 @@ async function shoot(page, name, [width, height], theme) {
   execFileSync('gm', ['convert', file, '-colors', String(COLOURS), '+dither', file]);
 }
 
+async function open(page, workspace) {
+  if (OPENED[workspace]) return OPENED[workspace](page);
+  return page.locator('.workspaces').getByRole('tab', { name: workspace, exact: true }).click();
+}
+
 await takeShots(async (browser, scratch) => {
   mkdirSync(folder, { recursive: true });
-  for (const { name, make, workspaces } of RECORDINGS) {
-    const file = path.join(scratch, `${name}.attune`);
-    make(file);
-    const session = await Session.start(attune, 'view', file);
+  for (const { of, workspaces } of PAGES) {
+    const files = of.map((make, i) => {
+      const file = path.join(scratch, `run${i + 1}.attune`);
+      make(file);
+      return file;
+    });
+    const session = await Session.start(attune, ...(files.length > 0 ? ['view', ...files] : ['live', '-s', 'cpu', '--allow-run', '--runs', path.join(scratch, 'runs')]));
     for (const size of SIZES) {
       for (const colorScheme of THEMES) {
         const page = watchErrors(await openPage(browser, session.url, { viewport: { width: size[0], height: size[1] }, colorScheme }));
         await page.waitForFunction(() => window.attune?.model?.series?.size > 0);
         for (const workspace of workspaces) {
-          const tab = page.locator('.workspaces').getByRole('tab', { name: workspace, exact: true });
-          if ((await tab.count()) === 0) {
-            check(false, `${name}: there is a workspace ${workspace}`);
-            continue;
-          }
-          await tab.click();
+          await open(page, workspace);
           await settled(page, workspace);
           await shoot(page, workspace.toLowerCase().replaceAll(' ', '-'), size, colorScheme);
         }
@@ -74,5 +103,6 @@ await takeShots(async (browser, scratch) => {
       }
     }
     await session.stop();
+    for (const file of files) rmSync(file, { force: true });
   }
 });
