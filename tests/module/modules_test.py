@@ -171,7 +171,8 @@ class Modules(E2E):
         self.recorded("--module", "group=scheduler")
         values = self.series("group")
         self.assertGreater(values["CPUs", "thread"]["count"], 3)
-        self.assertGreater(values["CPUs", "thread"]["most"], 300_000, "millionths of a CPU")
+        # However little others leave to it: neither CPUs nor percent are as many.
+        self.assertGreater(values["CPUs", "thread"]["most"], 50_000, "millionths of a CPU")
         result = self.attune("run", "-q", "--module", "group=schedular", "--", "true")
         self.assertEqual((result.returncode in (1, 2, 3), b"scheduler" in result.stderr), (True, True), result.stderr)
 

@@ -138,7 +138,7 @@ TEST_F(CollectorTest, EachKindHasItsObjects) {
   Run({"kinds"});
   std::map<std::string, int> objects;
   for (const auto& [id, element] : rows_.elements) {
-    if (element.kind == ElementKind::kLock) ++objects[element.name.substr(0, element.name.find(" 0x"))];
+    if (element.kind == ElementKind::kLock) ++objects[element.name.substr(0, element.name.rfind(' '))];
   }
   EXPECT_EQ(objects["mutex"], 1);
   EXPECT_EQ(objects["rwlock"], 1) << "read and written, it is one lock";
