@@ -45,6 +45,12 @@ Result<uint64_t> AddressOf(Dwarf_Die& variable, std::string_view name) {
       dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0)
     return Error{Errc::kUnavailable, fmt::format("{} has no place in memory", name), "the compiler has removed it"};
   if (count == 1 && operations[0].atom == DW_OP_addr) return operations[0].number;
+  // By its number in a table, as clang writes DWARF 5.
+  Dwarf_Attribute entry;
+  Dwarf_Addr address = 0;
+  if (count == 1 && (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) &&
+      dwarf_getlocation_attr(&attribute, &operations[0], &entry) == 0 && dwarf_formaddr(&entry, &address) == 0)
+    return address;
   const auto is_thread_local = [](const Dwarf_Op& operation) {
     return operation.atom == DW_OP_form_tls_address || operation.atom == DW_OP_GNU_push_tls_address;
   };
@@ -387,7 +393,8 @@ class StepSearch {
       const bool is_static = dwarf_attr(&child, DW_AT_external, &attribute) != nullptr;
       const auto of = TypeOf(child);
       const uint64_t begin = Number(child, DW_AT_data_member_location).value_or(0);
-      if (is_static || !of || offset < begin || offset - begin >= BytesOf(*of)) return;
+      // A type that is described in another file alone (std::condition_variable, by clang) has no size here.
+      if (is_static || !of || offset < begin || offset - begin >= std::max<uint64_t>(1, BytesOf(*of))) return;
       const std::string name = tag == DW_TAG_member ? NameOf(child) : "";
       const auto rest = In(*of, offset - begin, depth + 1);
       if (rest) found = (name.empty() ? "" : "." + name) + *rest;

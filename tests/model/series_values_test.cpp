@@ -60,7 +60,8 @@ TEST(StepSpreader, LeavesNothingAboveTheLimitThatComesOfCountingInSteps) {
             (Values{0, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 0}));
   EXPECT_EQ(Shares(steps, kSecond / 20, {5, 40, 5}), (Values{100, 800, 100})) << "steps do not explain it";
   StepSpreader fast(100);
-  for (int i = 0; i < 10'000; ++i) EXPECT_LE(fast.Next({5.01, 50e6}).PerSecond(), 100.001) << "a clock that is a bit fast";
+  for (int i = 0; i < 10'000; ++i)
+    EXPECT_LE(fast.Next({5.01, 50e6}).PerSecond(), 100.001) << "a clock that is a bit fast";
 }
 
 TEST(StepSpreader, OfTheSumOfCpusKnowsThatTheyTickTogether) {

@@ -24,8 +24,7 @@ constexpr std::string_view kFutex = "futex";
 size_t PartsOf(model::Source& source) {
   const auto meta = source.Meta();
   size_t threads = 1;
-  for (const model::Element& element : meta->elements)
-    threads += element.kind == model::ElementKind::kThread ? 1 : 0;
+  for (const model::Element& element : meta->elements) threads += element.kind == model::ElementKind::kThread ? 1 : 0;
   const size_t parts = std::clamp(StatePartsOperator::kMaxCells / threads, StatePartsOperator::kLeastParts,
                                   StatePartsOperator::kMaxParts);
   const TimeRange range = source.Extent();
