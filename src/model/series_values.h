@@ -41,9 +41,10 @@ class RateLimit {
   /// explain, so that the limit cannot be right.
   double MostOf(const Growth& growth) const {
     const double most = per_ns_ * growth.ns;
-    const bool holds = per_ns_ > 0 && growth.amount <= most + steps_;
+    const bool holds = IsKnown() && growth.amount <= most + steps_;
     return holds ? most : std::numeric_limits<double>::infinity();
   }
+  bool IsKnown() const { return per_ns_ > 0; }
   /// The most that steps add to a growth, in raw units.
   double steps() const { return steps_; }
 
@@ -64,6 +65,7 @@ class StepSpreader {
   explicit StepSpreader(int64_t max_per_second = kAbsent) : limit_(max_per_second) {}
 
   Growth Next(Growth growth) {
+    if (!limit_.IsKnown()) return growth;
     const double most = limit_.MostOf(growth);
     const double all = growth.amount + owed_;
     owed_ = all > most ? std::min(all - most, limit_.steps()) : 0;

@@ -36,7 +36,7 @@ import { css, isDark, startTheme, toggleTheme } from './theme';
 const MAX_SERIES = 1024;
 /** What the server takes: of charts, tables and the machine together. */
 const MAX_WANTED = 2048;
-const MAX_LINE_POINTS = 90_000;
+const MAX_LINE_POINTS = 36_000;
 /** Scrolling by less than this is not worth drawing everything again. */
 const LEAST_SCROLL_PX = 0.6;
 const CREDITS = 2;
