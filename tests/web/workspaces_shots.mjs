@@ -20,6 +20,9 @@ const COLOURS = 96;
 process.env.PATH = `${binaries}:${path.join(build, 'tests/web')}:${path.join(build, 'tests/e2e')}:${path.join(build, 'examples')}:${process.env.PATH}`;
 allowRoot();
 
+/** One run of the console, which all of its pictures show. */
+let hasRun = false;
+
 /** What is opened by something else than its tab. */
 const OPENED = {
   Source: async (page) => {
@@ -37,11 +40,15 @@ const OPENED = {
   Console: async (page) => {
     await page.getByRole('button', { name: 'Console: run programs (C)' }).click();
     await page.getByLabel('Program', { exact: true }).waitFor();
-    if ((await page.locator('.run').count()) > 0) return;
-    await page.getByLabel('Program', { exact: true }).fill('ls');
-    await page.getByLabel('Arguments', { exact: true }).fill('-l /usr');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    if (!hasRun) {
+      hasRun = true;
+      await page.getByLabel('Program', { exact: true }).fill('ls');
+      await page.getByLabel('Arguments', { exact: true }).fill('-l /usr');
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+    }
     await page.waitForFunction(() => document.querySelector('.run .run-state')?.textContent === 'ended');
+    await page.locator('.run').getByRole('button', { name: 'Output', exact: true }).click();
+    await page.waitForFunction(() => document.querySelector('.console-text').textContent.includes('share'));
   },
 };
 
