@@ -57,6 +57,8 @@ async function flames(page) {
   await showWorkspace(page, 'Flames');
   await page.getByRole('button', { name: 'Computing' }).click();
   await page.waitForFunction(() => window.attune.waits.flames.shown.kind === 'computing' && window.attune.waits.documents.get('sites'));
+  // Those of the two milliseconds before are gone.
+  await page.waitForFunction(() => /on a CPU/.test(document.querySelector('.flames').textContent) && !/ in the [\d.]+ \w+ in view/.test(document.querySelector('.flames').textContent));
   await flameOf(page, FUNCTION);
   await page.mouse.move(0, 0);
   await shoot(page, folder, 'tour-flames');
