@@ -24,7 +24,11 @@ constexpr uint32_t kPixels = 1024;
 constexpr int kFiner = 4;
 /// A part of a finer view: of so much of the time.
 constexpr uint32_t kPixelsOfPart = 2048;
-constexpr uint32_t kBuckets = 4096;
+/// Parts of the time in an answer of a timeline: as many as there is room for.
+constexpr uint32_t kMostBuckets = 4096;
+constexpr uint32_t kFewestBuckets = 256;
+/// The rest of the room is for finer views of the charts.
+constexpr double kRoomOfTimelines = 2.0 / 3;
 constexpr int kMaxLevels = 12;
 /// Answers of more than this many times the room cannot be compressed into it.
 constexpr size_t kMostCompression = 30;
@@ -93,7 +97,7 @@ class Answers {
     }
   }
 
-  /// What every page needs: what there is, all documents, and all of the time at a coarse resolution.
+  /// What every page needs: what there is, all documents, and the charts of all of the time at a coarse resolution.
   Result<Part> Whole() {
     Part part;
     part.Add("hello", 0, 0, Feed::Hello(context_));
@@ -102,9 +106,21 @@ class Answers {
         part.Add("document", 0, 0, documents_->DocumentMessage({.name = kind.name}, context_.origin_ns));
     }
     ATTUNE_CHECK_OK(AddWholeView(part));
-    ATTUNE_CHECK_OK(timelines_.AddLevel(*this, 0, part));
-    ATTUNE_CHECK_OK(rank_timelines_.AddLevel(*this, 0, part));
     return part;
+  }
+
+  /// Both timelines over all of the time, as fine as the room allows. "": there is neither.
+  Result<std::string> WholeTimelines(size_t room) {
+    for (buckets_ = kMostBuckets;; buckets_ /= 2) {
+      Part part;
+      for (Timelines* timelines : {&timelines_, &rank_timelines_}) {
+        timelines->complete.clear();
+        ATTUNE_CHECK_OK(timelines->AddLevel(*this, 0, part));
+      }
+      if (part.empty()) return std::string();
+      ATTUNE_TRY(std::string html, part.Html());
+      if (html.size() <= room || buckets_ <= kFewestBuckets) return html;
+    }
   }
 
   /// The kinds of answers that have finer resolutions, each in turn.
@@ -133,7 +149,7 @@ class Answers {
         const Tile tile{i * width / 2, i + 2 == 2 * parts ? all.Length() : i * width / 2 + width};
         if (std::ranges::any_of(complete, [&tile](const Tile& known) { return known.Contains(tile); })) continue;
         const std::string answer = ((*all.documents_).*message)(
-            {.range = {tile.t0_ns, tile.t1_ns}, .buckets = kBuckets, .threads = all.*rows}, all.context_.origin_ns);
+            {.range = {tile.t0_ns, tile.t1_ns}, .buckets = all.buckets_, .threads = all.*rows}, all.context_.origin_ns);
         part.Add(kind, tile.t0_ns, tile.t1_ns, answer);
         ATTUNE_TRY(const std::string single, InfoOf(answer, "single"));
         if (single == "1") complete.push_back(tile);
@@ -203,6 +219,7 @@ class Answers {
   std::vector<model::ElementId> threads_;
   std::vector<model::ElementId> ranks_;
   std::vector<model::SeriesId> coarse_;
+  uint32_t buckets_ = kMostBuckets;
   Timelines timelines_{"timeline", &Answers::threads_, &Documents::TimelineMessage};
   Timelines rank_timelines_{"ranks", &Answers::ranks_, &Documents::RanksMessage};
 };
@@ -234,12 +251,18 @@ Status WriteExportedPage(model::Source& source, std::unique_ptr<Analyses> analys
   ATTUNE_CHECK_OK(put(html));
 
   const std::string_view rest = page.substr(mark + kAnswersMark.size());
+  const auto room_left = [&] {
+    const size_t used = written + rest.size();
+    return used < kMaxExportedBytes ? kMaxExportedBytes - used : 0;
+  };
+  const auto for_timelines = static_cast<size_t>(static_cast<double>(room_left()) * kRoomOfTimelines);
+  ATTUNE_TRY(const std::string timelines, answers.WholeTimelines(for_timelines));
+  ATTUNE_CHECK_OK(put(timelines));
   std::vector<Answers::Finer> kinds = Answers::Kinds();
   for (int level = 1; level <= kMaxLevels && !kinds.empty(); ++level) {
     std::vector<Answers::Finer> unfinished;
     for (const Answers::Finer kind : kinds) {
-      const size_t used = written + rest.size();
-      const size_t room = used < kMaxExportedBytes ? kMaxExportedBytes - used : 0;
+      const size_t room = room_left();
       Part part;
       ATTUNE_CHECK_OK((answers.*kind)(level, room * kMostCompression, part));
       if (part.empty() || part.bytes() >= room * kMostCompression) continue;
