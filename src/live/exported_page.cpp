@@ -97,7 +97,7 @@ class Answers {
     }
   }
 
-  /// What every page needs: what there is, all documents, and the charts of all of the time at a coarse resolution.
+  /// Answers that every page needs: metadata, all documents, and the charts of all of the time at a coarse resolution.
   Result<Part> Whole() {
     Part part;
     part.Add("hello", 0, 0, Feed::Hello(context_));

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "symbols/module_symbols.h"
+
 namespace attune::symbols {
 namespace {
 
@@ -44,20 +46,16 @@ std::optional<GElf_Xword> EndOfSection(Elf* elf, GElf_Word number, GElf_Addr val
 }  // namespace
 
 SymbolIndex::SymbolIndex(Dwfl_Module* module) : module_(module) {
-  const int count = dwfl_module_getsymtab(module);
-  for (int number = 1; number < count; ++number) {  // 0 is no symbol
-    GElf_Sym symbol;
-    GElf_Addr begin = 0;
-    GElf_Word section = 0;
-    Elf* elf = nullptr;
-    const char* name = dwfl_module_getsym_info(module, number, &symbol, &begin, &section, &elf, nullptr);
-    if (name == nullptr || *name == '\0' || !IsPlace(symbol)) continue;
-    if (symbol.st_size != 0) {
-      symbols_.push_back({begin, begin + symbol.st_size, 0, RankOf(symbol), number});
-    } else if (const auto end = EndOfSection(elf, section, symbol.st_value); end && !IsMapping(name)) {
-      sizeless_.push_back({begin, begin + *end, 0, RankOf(symbol), number});
+  ForEachSymbol(module, [this](const ModuleSymbol& symbol) {
+    if (!IsPlace(symbol.entry)) return;
+    const int rank = RankOf(symbol.entry);
+    if (symbol.entry.st_size != 0) {
+      symbols_.push_back({symbol.begin, symbol.begin + symbol.entry.st_size, 0, rank, symbol.number});
+    } else if (const auto end = EndOfSection(symbol.elf, symbol.section, symbol.entry.st_value);
+               end && !IsMapping(symbol.name)) {
+      sizeless_.push_back({symbol.begin, symbol.begin + *end, 0, rank, symbol.number});
     }
-  }
+  });
   const auto best_last = [](const Symbol& s) { return std::tuple(s.begin, -s.rank, -s.number); };
   std::ranges::sort(sizeless_, {}, best_last);
   std::ranges::sort(symbols_, {}, best_last);
@@ -80,10 +78,6 @@ std::string SymbolIndex::At(Dwarf_Addr address) const {
   return sizeless.begin >= reach && address < sizeless.end ? NameOf(sizeless) : "";
 }
 
-std::string SymbolIndex::NameOf(const Symbol& symbol) const {
-  GElf_Sym entry;
-  GElf_Addr begin = 0;
-  return dwfl_module_getsym_info(module_, symbol.number, &entry, &begin, nullptr, nullptr, nullptr);
-}
+std::string SymbolIndex::NameOf(const Symbol& symbol) const { return SymbolName(module_, symbol.number); }
 
 }  // namespace attune::symbols

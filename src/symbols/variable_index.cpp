@@ -9,6 +9,7 @@
 #include <cctype>
 
 #include "symbols/debug_function.h"
+#include "symbols/module_symbols.h"
 #include "symbols/variable_path.h"
 
 namespace attune::symbols {
@@ -59,15 +60,11 @@ void ForEachVariable(Dwarf_Die& scope, const Visit& visit, int depth = 0) {
 }  // namespace
 
 VariableIndex::VariableIndex(Dwfl_Module* module) : module_(module) {
-  const int count = dwfl_module_getsymtab(module);
-  for (int number = 1; number < count; ++number) {  // 0 is no symbol
-    GElf_Sym symbol;
-    GElf_Addr begin = 0;
-    const char* name = dwfl_module_getsym_info(module, number, &symbol, &begin, nullptr, nullptr, nullptr);
-    const bool is_variable = GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF;
-    if (name == nullptr || *name == '\0' || !is_variable || symbol.st_size == 0) continue;
-    symbols_.push_back({begin, begin + symbol.st_size, number});
-  }
+  ForEachSymbol(module, [this](const ModuleSymbol& symbol) {
+    const bool is_variable = GELF_ST_TYPE(symbol.entry.st_info) == STT_OBJECT && symbol.entry.st_shndx != SHN_UNDEF;
+    if (is_variable && symbol.entry.st_size != 0)
+      symbols_.push_back({symbol.begin, symbol.begin + symbol.entry.st_size, symbol.number});
+  });
   std::ranges::sort(symbols_, {}, &Symbol::begin);
 }
 
@@ -91,10 +88,7 @@ void VariableIndex::ReadTypes() {
 std::string VariableIndex::At(Dwarf_Addr address) {
   const Symbol* symbol = Find(address);
   if (symbol == nullptr) return "";
-  GElf_Sym entry;
-  GElf_Addr begin = 0;
-  std::string name =
-      Shown(Demangled(dwfl_module_getsym_info(module_, symbol->number, &entry, &begin, nullptr, nullptr, nullptr)));
+  std::string name = Shown(Demangled(SymbolName(module_, symbol->number)));
   const uint64_t offset = address - symbol->begin;
   if (offset == 0 && symbol->end - symbol->begin <= kLargestLock) return name;
   if (!types_) ReadTypes();

@@ -37,24 +37,42 @@ std::string QualifiedName(Dwarf_Die& variable, const std::string& scope) {
   return scope + NameOf(variable);
 }
 
-Result<uint64_t> AddressOf(Dwarf_Die& variable, std::string_view name) {
-  Dwarf_Attribute attribute;
+struct Location {
+  Dwarf_Attribute attribute{};
   Dwarf_Op* operations = nullptr;
-  size_t count = 0;
-  if (dwarf_attr_integrate(&variable, DW_AT_location, &attribute) == nullptr ||
-      dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0)
-    return Error{Errc::kUnavailable, fmt::format("{} has no place in memory", name), "the compiler has removed it"};
-  if (count == 1 && operations[0].atom == DW_OP_addr) return operations[0].number;
-  // By its number in a table, as clang writes DWARF 5.
+  size_t count = 0;  ///< 0: the variable has none
+};
+
+Location LocationOf(Dwarf_Die& variable) {
+  Location location;
+  if (dwarf_attr_integrate(&variable, DW_AT_location, &location.attribute) == nullptr ||
+      dwarf_getlocation(&location.attribute, &location.operations, &location.count) != 0)
+    location.count = 0;
+  return location;
+}
+
+std::optional<uint64_t> FixedAddress(Location& location) {
+  if (location.count != 1) return std::nullopt;
+  const Dwarf_Op& operation = location.operations[0];
+  if (operation.atom == DW_OP_addr) return operation.number;
+  if (operation.atom != DW_OP_addrx && operation.atom != DW_OP_GNU_addr_index) return std::nullopt;
+  // A number in a table, as clang writes DWARF 5.
   Dwarf_Attribute entry;
   Dwarf_Addr address = 0;
-  if (count == 1 && (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) &&
-      dwarf_getlocation_attr(&attribute, &operations[0], &entry) == 0 && dwarf_formaddr(&entry, &address) == 0)
-    return address;
+  if (dwarf_getlocation_attr(&location.attribute, &operation, &entry) != 0 || dwarf_formaddr(&entry, &address) != 0)
+    return std::nullopt;
+  return address;
+}
+
+Result<uint64_t> AddressOf(Dwarf_Die& variable, std::string_view name) {
+  Location location = LocationOf(variable);
+  if (location.count == 0)
+    return Error{Errc::kUnavailable, fmt::format("{} has no place in memory", name), "the compiler has removed it"};
+  if (const auto address = FixedAddress(location)) return *address;
   const auto is_thread_local = [](const Dwarf_Op& operation) {
     return operation.atom == DW_OP_form_tls_address || operation.atom == DW_OP_GNU_push_tls_address;
   };
-  if (std::any_of(operations, operations + count, is_thread_local))
+  if (std::any_of(location.operations, location.operations + location.count, is_thread_local))
     return Error{Errc::kUnavailable, fmt::format("{} is thread-local: each thread has its own", name), ""};
   return Error{Errc::kUnavailable, fmt::format("{} has no fixed address", name), ""};
 }
@@ -410,9 +428,10 @@ class StepSearch {
 std::optional<FoundVariable> PlaceOfVariable(Dwarf_Die& variable) {
   Dwarf_Attribute attribute;
   if (dwarf_attr(&variable, DW_AT_declaration, &attribute) != nullptr) return std::nullopt;
-  const auto address = AddressOf(variable, "");
-  const auto type = TypeOf(variable);
-  if (!address.ok() || !type) return std::nullopt;
+  Location location = LocationOf(variable);
+  const auto address = FixedAddress(location);
+  const auto type = address ? TypeOf(variable) : std::nullopt;
+  if (!type) return std::nullopt;
   return FoundVariable{*address, *type};
 }
 

@@ -30,7 +30,7 @@ struct FoundVariable {
 /// Error: kNotFound: it is not in this unit; kUnavailable: it has no address of its own (thread-local, optimised away)
 Result<FoundVariable> FindInUnit(Dwarf_Die& unit, std::string_view name, uint64_t bias);
 
-/// Where a variable of a unit lies, and of what type it is. nullopt: it is a declaration, or has no fixed address
+/// Address and type of a variable of a unit. nullopt: it is a declaration, or has no fixed address
 std::optional<FoundVariable> PlaceOfVariable(Dwarf_Die& variable);
 
 /// The steps from an object of a type to what lies so many bytes behind its begin: "[3].lock". An object that begins

@@ -95,16 +95,13 @@ TEST(OtherPrograms, AreNamedWhereTheyTakeTheCpus) {
 TEST(OtherPrograms, HadWhatTheSchedulerSaysThatTheyHad) {
   CrowdedProgram program(2, 500);
   const ElementId cpu = program.AddElement(ElementKind::kCpu, "cpu", 0, 0);
-  const auto add = [&](ElementId element, TimeState state, int64_t ms) {
-    program.state_times.push_back({.t_ns = 1000 * kMs, .element = element, .state = state, .ns = ms * kMs, .count = 1});
-  };
   for (const ElementId id : program.thread) {
-    add(id, TimeState::kRunning, 500);
-    add(id, TimeState::kQueuedOthers, 400);
-    add(id, TimeState::kQueuedProgram, 100);
+    program.State(id, TimeState::kRunning, 500);
+    program.State(id, TimeState::kQueuedOthers, 400);
+    program.State(id, TimeState::kQueuedProgram, 100);
   }
-  add(cpu, TimeState::kProgram, 400);
-  add(cpu, TimeState::kOthers, 600);
+  program.State(cpu, TimeState::kProgram, 400);
+  program.State(cpu, TimeState::kOthers, 600);
   const auto findings = program.Findings();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].lost_ns, 800 * kMs);
@@ -115,15 +112,12 @@ TEST(OtherPrograms, AreNotAttuneItself) {
   CrowdedProgram program(2, 500);
   const ElementId cpu = program.AddElement(ElementKind::kCpu, "cpu", 0, 0);
   const ElementId machine = program.AddElement(ElementKind::kMachine, "box");
-  const auto add = [&](ElementId element, TimeState state, int64_t ms) {
-    program.state_times.push_back({.t_ns = 1000 * kMs, .element = element, .state = state, .ns = ms * kMs, .count = 1});
-  };
   for (const ElementId id : program.thread) {
-    add(id, TimeState::kRunning, 500);
-    add(id, TimeState::kQueuedOthers, 400);
+    program.State(id, TimeState::kRunning, 500);
+    program.State(id, TimeState::kQueuedOthers, 400);
   }
-  add(cpu, TimeState::kProgram, 400);
-  add(cpu, TimeState::kOthers, 600);
+  program.State(cpu, TimeState::kProgram, 400);
+  program.State(cpu, TimeState::kOthers, 600);
   const auto stream = program.AddStream(1000 * kMs, {{machine, "attune", "session_cpu", "ns"}});
   program.samples[stream].push_back({500 * kMs, {300 * kMs}});
   const auto half = program.Findings();

@@ -43,6 +43,11 @@ struct ProgramSource : FakeSource {
     sync.push_back({to_ms * kMs, who, object, site, kind, 1, 1, ns, 0, 0});
   }
 
+  /// Time in a state, as the scheduler's switches say, as a reading at a moment.
+  void State(model::ElementId element, model::TimeState state, int64_t ms, int64_t until_ms = 1000) {
+    state_times.push_back({.t_ns = until_ms * kMs, .element = element, .state = state, .ns = ms * kMs, .count = 1});
+  }
+
   model::ElementId process;
   std::vector<model::ElementId> thread;
 };

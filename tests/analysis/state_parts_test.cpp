@@ -24,9 +24,6 @@ using Sums = std::map<std::string, double>;
 
 struct Program : ProgramSource {
   Program() : ProgramSource("solver", 0), lock(Object("mutex 0x1")) {}
-  void State(ElementId element, TimeState state, int64_t ms, int64_t until_ms) {
-    state_times.push_back({.t_ns = until_ms * kMs, .element = element, .state = state, .ns = ms * kMs, .count = 1});
-  }
   PlacedAccount Of() { return *PlaceAccount(*this); }
 
   ElementId lock;

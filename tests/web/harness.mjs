@@ -218,7 +218,7 @@ async function isSaved(page, kind, bytes) {
   }, bytes.toString());
 }
 
-/** From now on the page's files are not downloaded, of which Chromium takes but some without a sign of a person, but kept for takeFile(). */
+/** Files that the page saves are kept for takeFile(): of downloads without a sign of a person Chromium takes but some. */
 async function keepFiles(page) {
   await page.evaluate(() => {
     if (window.keptFiles) return;

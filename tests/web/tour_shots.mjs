@@ -32,7 +32,7 @@ async function timeline(page) {
   await page.locator('.finding', { hasText: CAUSE }).first().click();
   await showWorkspace(page, 'Timeline');
   let at = null;
-  // Where somebody else had one of the CPUs, nobody waits for the lock.
+  // Nobody waits for the lock while somebody else has one of the CPUs.
   for (const share of [0.5, 0.6, 0.4, 0.7, 0.3, 0.8, 0.2]) {
     await zoomIn(page, 2e6, share);
     at = await waitOf(page, '', 0.5);

@@ -23,7 +23,7 @@ allowRoot();
 /** One run of the console, which all of its pictures show. */
 let hasRun = false;
 
-/** What is opened by something else than its tab. */
+/** Views that are opened by something else than a tab. */
 const OPENED = {
   Source: async (page) => {
     await page.locator('.workspaces').getByRole('tab', { name: 'Locks', exact: true }).click();
@@ -54,7 +54,7 @@ const OPENED = {
 
 const threads = (seconds) => (file) => record(file, ['--cpu-samples', '4ms', '--count', 'task-clock,context-switches,page-faults'], ['many_threads', seconds]);
 
-/** What the page is shown of, and the workspaces: each has something there. */
+/** Recordings of each page, and its workspaces: each has something there. */
 const PAGES = [
   { of: [threads('6')], workspaces: ['Charts', 'Timeline', 'Flames', 'Locks', 'Graph', 'Counters', 'Source', 'Machine'] },
   { of: [threads('6'), threads('3')], workspaces: ['Comparison'] },

@@ -15,7 +15,7 @@ class OwnUseOperator final : public Operator {
  public:
   std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
   void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
-  /// Of the session's process, which lives as long as the recording; 0: not known.
+  /// CPU time of the session's process, which lives as long as the recording; 0: not known.
   int64_t CpuNs() const { return cpu_ns_; }
 
  private:

@@ -155,8 +155,7 @@ std::string MaximumText(const model::SignalSpec& spec) {
   return fmt::format("{} {}/s", FormatCount(maximum), spec.unit);
 }
 
-/// What a signal is counted in, where that is no unit: "10 ms" for ticks. Two values that are closer cannot be told
-/// apart.
+/// Resolution of a signal, where it is not one unit: "10 ms" for ticks. Values that are closer cannot be told apart.
 std::string ResolutionText(const model::SignalSpec& spec) {
   if (spec.scale == 0) return "";
   const double step = std::pow(10.0, spec.scale);

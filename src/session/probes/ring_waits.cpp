@@ -146,7 +146,7 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   return element;
 }
 
-/// Only of what lies in a module: that is a variable.
+/// Objects in a module are variables; others have no name.
 void RingWaits::AskForName(int32_t pid, uint64_t address, ElementId object, std::string_view what) {
   bool is_only = true;
   const track::RingModule* module = FindModule(pid, address, UINT64_MAX, is_only);

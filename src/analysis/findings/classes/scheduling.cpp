@@ -186,7 +186,7 @@ double HeldBackNs(const FindingInput& input) {
   return held_ns;
 }
 
-/// What other programs than attune had of the CPUs.
+/// CPU time of other programs than attune.
 double OthersNs(const FindingInput& input) {
   return std::max(0.0, input.account.cpus.others_ns - static_cast<double>(input.Of<OwnUseOperator>().CpuNs()));
 }
@@ -200,7 +200,7 @@ double QueuedForOthersNs(const FindingInput& input, double cpus) {
         if (line.name == model::ToString(model::TimeState::kQueuedOthers)) queued_ns += line.ns;
       }
     }
-    // What threads queued behind attune itself is no fault of others.
+    // Queueing behind attune itself is no fault of others.
     const double others_ns = input.account.cpus.others_ns;
     return others_ns > 0 ? queued_ns * OthersNs(input) / others_ns : queued_ns;
   }
