@@ -7,7 +7,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -73,6 +75,9 @@ struct Command {
 
 /// All subcommands, in the order in which help lists them. Each holds its own state.
 std::vector<Command> MakeAllCommands();
+
+/// The one of this name, without the time that the others take. Empty: there is none
+std::optional<Command> MakeCommand(std::string_view name);
 
 /// 0 ok, 1 failed, 2 usage, 3 unavailable here, 4 permission, 5 target failed.
 int ExitCode(Errc code);

@@ -79,8 +79,19 @@ std::string Help(const std::vector<Command>& commands, int argc, char** argv) {
   return HelpText(commands, HelpWidth());
 }
 
+/// The subcommand that the first word names, or all of them, for help and for what is wrong.
+std::vector<Command> MakeCommands(int argc, char** argv) {
+  std::vector<Command> commands;
+  if (std::optional<Command> named = argc > 1 ? MakeCommand(argv[1]) : std::nullopt) {
+    commands.push_back(*std::move(named));
+  } else {
+    commands = MakeAllCommands();
+  }
+  return commands;
+}
+
 Result<int> Run(int argc, char** argv) {
-  const std::vector<Command> commands = MakeAllCommands();
+  const std::vector<Command> commands = MakeCommands(argc, argv);
   argc = TakeProgram(argc, argv, commands);
   const Command* chosen = nullptr;
   CLI::App app("", "attune");
@@ -97,7 +108,7 @@ Result<int> Run(int argc, char** argv) {
     return FinishOutput();
   } catch (const CLI::ParseError& error) {
     const bool surplus = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-    return DescribeUsageError(error.what(), surplus, commands, argc, argv);
+    return DescribeUsageError(error.what(), surplus, MakeAllCommands(), argc, argv);
   }
   return chosen->run();
 }
