@@ -256,7 +256,7 @@ int BPF_PROG(count_fork, struct task_struct* parent, struct task_struct* child) 
   return 0;
 }
 
-// The CPU time of before is not up to date here: whoever lets the program go knows it better.
+// The CPU time of before is that of when the child last gave its CPU away, to wait until it is let go.
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(count_exec, struct task_struct* task) {
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
@@ -267,7 +267,6 @@ int BPF_PROG(count_exec, struct task_struct* task) {
     count_current(0);
     begin(task);
     accounted(task, &sums->before);
-    sums->before.cpu_ns = 0;
     sums->waits_for_exec = 0;
   }
   if (thread_machine.tells & kTellStarts) tell(task, sums, kRowExec, bpf_get_smp_processor_id(), 0);

@@ -31,8 +31,8 @@ class ThreadCountsBpf {
                                                          uint32_t rows_bytes = kThreadRowsBytes);
   virtual ~ThreadCountsBpf() = default;
 
-  /// Follows a child that waits to be let go, from its exec on, and what it starts. The CPU time of its first thread is
-  /// that from its fork on.
+  /// Follows a child that waits to be let go, from its exec on, and what it starts. The CPU time of its first thread
+  /// is that since it was let go.
   virtual Status FollowFromExec(pid_t pid) = 0;
   /// Follows the threads of a process, and what they start from now on.
   virtual Status FollowRunning(pid_t pid) = 0;

@@ -161,49 +161,6 @@ TEST(CounterSet, WithoutAnyEventThereIsAnError) {
               HasSubstr("ulimit -n"));
 }
 
-/// What the kernel accounts of a program from its exec on, and what perf counts from there on.
-struct Compared {
-  AccountedUse accounted;
-  std::vector<EventCount> counts;
-};
-Result<Compared> CompareFromExec() {
-  WaitingChild child([] {
-    TouchPages();  // before the exec
-    execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sh -c true; sh -c true", nullptr);
-  });
-  UseBeforeExec before(HostRoot(), KernelPerfOpen(), child.pid());
-  ATTUNE_TRY(CounterSet set,
-             CounterSet::Open(HostRoot(), KernelPerfOpen(), Named("page-faults,task-clock,context-switches"),
-                              {.pid = child.pid(), .cpus = {}, .with_children = true, .from_exec = true}));
-  const rusage usage = child.Finish();
-  before.End();
-  set.Read();
-  const auto ns = [](const timeval& time) { return time.tv_sec * 1'000'000'000 + time.tv_usec * 1000; };
-  return Compared{before.Subtract({.cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime),
-                                   .minor_faults = usage.ru_minflt,
-                                   .major_faults = usage.ru_majflt,
-                                   .switches = usage.ru_nvcsw + usage.ru_nivcsw}),
-                  set.Counts()};
-}
-
-TEST(UseBeforeExec, IsNotPartOfTheProgram) {
-  double least_part = 1;
-  for (int run = 0; run < 5 || (least_part > 0.02 && run < 100); ++run) {
-    const auto compared = CompareFromExec();
-    if (!compared.ok() && compared.error().code == Errc::kPermission) GTEST_SKIP() << compared.error().message;
-    ASSERT_TRUE(compared.ok()) << compared.error().message;
-    const auto& [use, counts] = *compared;
-    EXPECT_NEAR(static_cast<double>(use.minor_faults + use.major_faults), counts[0].value, 10);
-    // At its end a thread may give its CPU away once more when perf counts it no more.
-    EXPECT_NEAR(static_cast<double>(use.switches), counts[2].value, 0.2 * counts[2].value + 5);
-    // The event has the time in which a virtual machine's CPU was away, the kernel's account has not.
-    const double more = static_cast<double>(use.cpu_ns) - counts[1].value;
-    EXPECT_LE(more, 200'000 + 0.02 * counts[1].value) << "of what was before the exec";
-    least_part = std::min(least_part, std::max(0.0, std::abs(more) - 200'000) / counts[1].value);
-  }
-  EXPECT_LE(least_part, 0.02);
-}
-
 TEST(Accounted, AreSomeSoftwareEventsAsAWhole) {
   EXPECT_TRUE(IsAccounted(Named("task-clock").front()));
   EXPECT_TRUE(IsAccounted(Named("page-faults").front()));

@@ -128,12 +128,7 @@ Status BpfThreads::Follow(pid_t pid, bool from_exec) {
     return {};
   }
   ATTUNE_CHECK_OK(Sample(pid, true));
-  before_.emplace(std::piecewise_construct, std::forward_as_tuple(pid), std::forward_as_tuple(host_, open_, pid));
   return counts_->FollowFromExec(pid);
-}
-
-void BpfThreads::HasBegun() {
-  for (auto& [pid, use] : before_) use.End();
 }
 
 EventCount BpfThreads::Scaled(const NamedEvent& event, const thread_row& row, size_t& next) const {
@@ -168,13 +163,11 @@ counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
                                .ran_on = row.ran_on,
                                .start_ns = static_cast<int64_t>(row.start_ns),
                                .end_ns = static_cast<int64_t>(row.end_ns)};
-  counter::AccountedUse use{.cpu_ns = static_cast<int64_t>(row.accounted.cpu_ns),
-                            .minor_faults = static_cast<int64_t>(row.accounted.minor_faults),
-                            .major_faults = static_cast<int64_t>(row.accounted.major_faults),
-                            .switches = static_cast<int64_t>(row.accounted.switches),
-                            .migrations = static_cast<int64_t>(row.accounted.migrations)};
-  if (const auto before = before_.find(row.tid); before != before_.end())
-    use.cpu_ns = before->second.Subtract({.cpu_ns = use.cpu_ns}).cpu_ns;
+  const counter::AccountedUse use{.cpu_ns = static_cast<int64_t>(row.accounted.cpu_ns),
+                                  .minor_faults = static_cast<int64_t>(row.accounted.minor_faults),
+                                  .major_faults = static_cast<int64_t>(row.accounted.major_faults),
+                                  .switches = static_cast<int64_t>(row.accounted.switches),
+                                  .migrations = static_cast<int64_t>(row.accounted.migrations)};
   size_t next = 0;
   for (const NamedEvent& event : events_) {
     counts.counts.push_back(counter::IsAccountedOfThreads(event)

@@ -1,7 +1,6 @@
 #pragma once
 /// Counts of each thread by eBPF programs (kernel::ThreadCountsBpf), with the events' names.
 
-#include <map>
 #include <memory>
 
 #include "base/cpu_set.h"
@@ -26,7 +25,6 @@ class BpfThreads final : public counter::ThreadCounting {
   /// A row of a thread also each time that the event has occurred so often in it. To call before Follow().
   void SampleEvery(const counter::NamedEvent& event, uint64_t period) { samplings_.push_back({event, period}); }
   Status Follow(pid_t pid, bool from_exec) override;
-  void HasBegun() override;
   int64_t PeriodNs() const override { return 50'000'000; }
   Status Read(bool with_living, const Visit& visit) override;
   bool HaveAllEnded() const override;
@@ -59,7 +57,6 @@ class BpfThreads final : public counter::ThreadCounting {
   std::vector<UniqueFd> fds_;
   std::vector<bool> is_counted_;  ///< by counter
   std::unique_ptr<kernel::ThreadCountsBpf> counts_;
-  std::map<pid_t, counter::UseBeforeExec> before_;  ///< of programs that are followed from their exec on
   std::vector<counter::EventNote> notes_;
 };
 

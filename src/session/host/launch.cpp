@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,21 +55,23 @@ Result<std::vector<size_t>> PollWatches(int signals, const std::vector<Watch>& w
 }
 
 /// Only what may be called between fork and exec. @return errno
-int Exec(char* const* arguments, const sigset_t& mask) {
+int Exec(char* const* arguments, const sigset_t& mask, rusage* used) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
+  getrusage(RUSAGE_SELF, used);
   execvp(arguments[0], arguments);
   return errno;
 }
 
 /// As above.
-[[noreturn]] void ExecWhenTold(char* const* arguments, const sigset_t& mask, int go, int error) {
+[[noreturn]] void ExecWhenTold(char* const* arguments, const sigset_t& mask, int go, int error, rusage* used) {
+  *used = {};  // its page is there from now on
   char byte = 0;
   ssize_t n = 0;
   do {
     n = read(go, &byte, 1);
   } while (n < 0 && errno == EINTR);
   if (n != 1) _exit(127);  // the launcher died or gave up
-  const int failure = Exec(arguments, mask);
+  const int failure = Exec(arguments, mask, used);
   [[maybe_unused]] const ssize_t written = write(error, &failure, sizeof failure);
   _exit(127);
 }
@@ -114,6 +116,8 @@ ExitStatus MakeStatus(int status, const rusage& usage) {
 /// Whoever stops the program alone (SIGSTOP) lets it go on alone.
 bool IsOfJob(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 
+void Unmap(rusage* shared) { munmap(shared, sizeof *shared); }
+
 }  // namespace
 
 sigset_t BlockLauncherSignals() {
@@ -138,14 +142,18 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
 
   ATTUNE_TRY(UniqueFd signals, OpenSignals());
 
+  void* shared = mmap(nullptr, sizeof(rusage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return ErrnoError("mmap");
+
   Child child;
+  child.before_exec_ = {static_cast<rusage*>(shared), Unmap};
   child.name_ = options.program.front();
   child.start_ns_ = MonotonicNs();
   child.pid_ = fork();
   if (child.pid_ < 0) return ErrnoError("fork");
   if (child.pid_ == 0) {
     close(go_write.get());
-    ExecWhenTold(arguments.data(), program_mask, go_read.get(), error_write.get());
+    ExecWhenTold(arguments.data(), program_mask, go_read.get(), error_write.get(), child.before_exec_.get());
   }
   child.go_ = std::move(go_write);
   child.error_ = std::move(error_read);
@@ -154,7 +162,8 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
 }
 
 Error BecomeProgram(const LaunchOptions& options, const sigset_t& program_mask) {
-  const int failure = Exec(Pointers(options.program).data(), program_mask);
+  rusage used;
+  const int failure = Exec(Pointers(options.program).data(), program_mask, &used);
   return ExecError(options.program.front(), failure);
 }
 
@@ -172,6 +181,8 @@ Status Child::Go() {
   waitpid(pid_, nullptr, 0);
   return ExecError(name_, failure);
 }
+
+ExitStatus Child::BeforeExec() const { return MakeStatus(0, *before_exec_); }
 
 Result<ExitStatus> Child::Wait(std::vector<Watch> watches, const std::function<void(pid_t, int)>& on_other_end) {
   while (true) {

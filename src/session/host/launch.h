@@ -5,11 +5,13 @@
 /// the group reaches it by itself; what somebody sends to us alone is handed on. If the terminal stops it (SIGTSTP,
 /// SIGTTIN, SIGTTOU), we stop; if it dies by a signal, so do we (DieLike).
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <csignal>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +62,8 @@ class Child {
   bool was_asked_to_end() const { return asked_to_end_; }
   /// Lets it exec. Error (kTargetFailed) if the program cannot be run; then the child is gone.
   Status Go();
+  /// What the child had used until its exec, which is no part of the program's. @pre Go()
+  ExitStatus BeforeExec() const;
   /// Waits for its end, hands on signals, stops and continues with it as one job.
   /// @param watches also waited for; one whose call gives false is no longer watched
   /// @param on_other_end all other children are waited for too, and it is told how each ended (as waitpid says it): for
@@ -74,6 +78,8 @@ class Child {
   UniqueFd go_;     ///< closing it without a byte makes the child exit
   UniqueFd error_;  ///< the child's errno if exec fails; closed by exec
   UniqueFd signals_;
+  /// Shared with the child, which writes it right before its exec.
+  std::unique_ptr<rusage, void (*)(rusage*)> before_exec_{nullptr, nullptr};
   bool asked_to_end_ = false;
   bool asked_to_stop_ = false;  ///< by SIGTSTP, since the last SIGCONT
 };
