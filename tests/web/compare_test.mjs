@@ -81,6 +81,7 @@ try {
     await page.waitForFunction(() => window.attune.comparing.chart.settled);
     await checkAxe(page, 'the comparison with a chart');
     await checkSaving(page, 'the comparison', '.compare-signals');
+    await checkSaving(page, 'the difference of the flame graphs', '.compare-flames');
     await page.context().close();
     await phone(session.url);
   } finally {

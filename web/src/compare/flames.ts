@@ -1,6 +1,7 @@
 // The difference of the flame graphs of two runs, as boxes below each other.
 
 import { button, el } from '../app/dom';
+import { drawingChoice } from '../app/drawing';
 import { Segments } from '../app/widgets';
 import { formatDuration } from '../charts/format';
 import type { FlameKind } from '../waits/documents';
@@ -21,7 +22,7 @@ const STRONGEST = 45;
 export class FlameDifference {
   readonly root = el('section', { 'className': 'compare-section compare-flames', 'aria-label': 'Difference of the flame graphs', 'hidden': true });
   private readonly kinds: Segments<FlameKind>;
-  private readonly stage = el('div', { className: 'diff-stage' });
+  private readonly stage = el('div', { className: 'diff-stage boxes' });
   private readonly words = el('p', { className: 'compare-note' });
   private readonly all = button('link', 'Show all again', () => this.zoom(null), { hidden: true });
   private flames: Comparison['flames'] = { before: {}, after: {} };
@@ -32,7 +33,7 @@ export class FlameDifference {
   constructor() {
     this.kinds = new Segments(KINDS, (kind) => this.choose(kind));
     this.root.append(el('header', {}, el('h3', {}, 'Difference of the flame graphs'), this.kinds.root, this.all, el('span', { className: 'grow' }),
-      el('small', { className: 'diff-legend' }, el('i', { className: 'less' }), 'less time after', el('i', { className: 'same' }), 'the same', el('i', { className: 'more' }), 'more')), this.words, el('div', { className: 'diff-scroller', tabIndex: 0, role: 'region', 'aria-label': 'Flame graph of the difference' }, this.stage));
+      el('small', { className: 'diff-legend' }, el('i', { className: 'less' }), 'less time after', el('i', { className: 'same' }), 'the same', el('i', { className: 'more' }), 'more'), drawingChoice('Save the difference of the flame graphs', 'flames-difference', () => this.root)), this.words, el('div', { className: 'diff-scroller', tabIndex: 0, role: 'region', 'aria-label': 'Flame graph of the difference' }, this.stage));
   }
 
   /** For the browser tests. */
