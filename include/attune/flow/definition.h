@@ -312,6 +312,11 @@ class Definition {
     }
   }
 
+  static void AddBody(RangeContext& context, uint64_t begin) {
+    context.body_ticks += Ticks() - begin;
+    ++context.body_pieces;
+  }
+
   template <typename Readers>
   [[gnu::always_inline]] decltype(auto) CallBody(Inst& instance, const Readers& readers, int64_t j) {
     const auto call = [&]<size_t... F>(std::index_sequence<F...>) -> decltype(auto) {
@@ -346,7 +351,7 @@ class Definition {
       }
     };
     if constexpr (kStores == 0) {
-      if (context.timed) context.body_begin = Ticks();
+      const uint64_t begin = context.timed ? Ticks() : 0;
       for (int64_t j = 0; j < *length;) {
         const int64_t end = EndOfLoop(context, first, j, *length);
         for (; j < end; ++j) {
@@ -354,7 +359,7 @@ class Definition {
           CallBody(instance, readers, j);
         }
       }
-      if (context.timed) context.body_end = Ticks();
+      if (context.timed) AddBody(context, begin);
       if constexpr (V > 0) index[V - 1] = start;
     } else {
       using S = std::tuple_element_t<0, StoreTuple>;
@@ -376,7 +381,7 @@ class Definition {
       }
       auto* stored = reinterpret_cast<typename S::Value*>(piece.data) + piece.position;
       const int64_t count = *length;
-      if (context.timed) context.body_begin = Ticks();
+      const uint64_t begin = context.timed ? Ticks() : 0;
       int64_t j = 0;
       try {
         while (j < count) {
@@ -393,7 +398,7 @@ class Definition {
         if constexpr (How::kTakesInstance && V > 0) index[V - 1] = start;
         throw;
       }
-      if (context.timed) context.body_end = Ticks();
+      if (context.timed) AddBody(context, begin);
       if constexpr (How::kTakesInstance && V > 0) index[V - 1] = start;
       if constexpr (S::kRank == 1) {
         if (age->stream_count != 0) Notify(context, age, element[0], element[0] + count);
@@ -408,7 +413,7 @@ class Definition {
   bool RunSingly(RangeContext& context, int64_t* index, int64_t first, int64_t* at, int64_t length,
                  const Readers& readers) {
     const int64_t start = V > 0 ? index[V > 0 ? V - 1 : 0] : 0;
-    if (context.timed) context.body_begin = Ticks();
+    const uint64_t begin = context.timed ? Ticks() : 0;
     for (int64_t j = 0; j < length; ++j) {
       *at = j;
       if (context.progress != nullptr) context.progress->store(first + j, std::memory_order_relaxed);
@@ -422,7 +427,7 @@ class Definition {
       if (!RunOne(context, index, first + j, j, readers)) return false;
       if constexpr (V > 0) index[V - 1] = start;
     }
-    if (context.timed) context.body_end = Ticks();
+    if (context.timed) AddBody(context, begin);
     return true;
   }
 
@@ -509,7 +514,7 @@ class Definition {
       if constexpr (S::kElement) {
         if (writer.assigned()) stored = stored && StoreElement<Which>(context, index, writer.value());
       } else {
-        SliceWriter<S>::Flush(&writer, context);
+        SliceWriter<S>::Flush(&writer, context, Which);
       }
     };
     (commit(std::integral_constant<size_t, K>{}, *std::get<K>(writers)), ...);

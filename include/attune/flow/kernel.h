@@ -42,12 +42,13 @@ struct RangeContext {
   int64_t begin = 0;
   int64_t end = 0;
   int64_t executed = 0;      ///< set by the range function: instances whose result counts
-  int64_t stored_bytes = 0;  ///< set by the range function: bytes stored by Out
+  int64_t stored_bytes[kMaxSlices] = {};  ///< set by the range function: bytes stored by Out, by store
+  bool stored_by_out = false;             ///< some are not 0
   bool alternate = false;    ///< run the alternate of a deadline
   bool timed = false;
   std::atomic<int64_t>* progress = nullptr;  ///< with a time limit: gets the number of each instance before it runs
-  uint64_t body_begin = 0;                   ///< ticks, where timed
-  uint64_t body_end = 0;
+  uint64_t body_ticks = 0;                   ///< where timed: of all pieces of the range
+  int64_t body_pieces = 0;                   ///< where timed: each was timed by itself
 };
 using RangeFunction = void (*)(const void* kernel, RangeContext& context);
 
@@ -358,9 +359,10 @@ class SliceWriter {
       }
     }
   }
-  static void Flush(OutType* out, detail::RangeContext& context) {
+  static void Flush(OutType* out, detail::RangeContext& context, size_t store) {
     out->notifier_.Flush();
-    context.stored_bytes += out->stored_ * static_cast<int64_t>(sizeof(typename S::Value));
+    context.stored_bytes[store] += out->stored_ * static_cast<int64_t>(sizeof(typename S::Value));
+    context.stored_by_out = true;
   }
 };
 

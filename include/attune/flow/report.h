@@ -41,6 +41,12 @@ struct Error {
 
 inline constexpr int kHistogramBuckets = 40;
 
+/// Bytes of a field that a kernel has moved.
+struct FieldBytes {
+  std::string field;
+  double bytes = 0;
+};
+
 /// The cost of one kernel until now. Times come from samples of whole ranges of instances, scaled to all instances.
 struct KernelCost {
   std::string kernel;
@@ -50,8 +56,8 @@ struct KernelCost {
   int64_t timed = 0;       ///< instances in the samples
   double dispatch_ns = 0;  ///< all instances: finding, claiming and handing on, without the body
   double kernel_ns = 0;    ///< all instances: the body
-  double bytes_in = 0;     ///< all instances: bytes of the slices that they fetched
-  double bytes_out = 0;    ///< all instances: bytes that they stored
+  std::vector<FieldBytes> fetches;  ///< all instances: bytes of the slices that they fetched, a row a slice
+  std::vector<FieldBytes> stores;   ///< all instances: bytes that they stored
   int64_t deadlines_missed = 0;
   int64_t grain = 1;           ///< instances a range at the end
   std::string implementation;  ///< "avx2": the code that ran, of kernels that have several; empty: there is only one
@@ -61,8 +67,17 @@ struct KernelCost {
 
   double dispatch_ns_each() const { return instances == 0 ? 0 : dispatch_ns / static_cast<double>(instances); }
   double kernel_ns_each() const { return instances == 0 ? 0 : kernel_ns / static_cast<double>(instances); }
+  double bytes_in() const { return Sum(fetches); }
+  double bytes_out() const { return Sum(stores); }
   /// Upper end of the bucket in which this share of the instances ends, in ns. @param share 0.5: the median
   double Quantile(double share) const;
+
+ private:
+  static double Sum(const std::vector<FieldBytes>& slices) {
+    double bytes = 0;
+    for (const FieldBytes& slice : slices) bytes += slice.bytes;
+    return bytes;
+  }
 };
 
 /// A decision of the scheduler.

@@ -261,13 +261,15 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
 
   EventCounter events(*meta);
   const std::unique_ptr<MachineOperator> machine = MakeMachineOperator();
-  Operator* const also[] = {&events, machine.get()};
+  WorkSums work(kWholeRun);
+  Operator* const also[] = {&events, machine.get(), &work};
   ATTUNE_TRY(Judgement judgement, JudgeProgram(source, names, also));
   const SiteNames site_names(*meta, names);
   summary.waits = SummariseWaits(*meta, judgement.waits, site_names);
   summary.influence = InfluenceOf(meta->info, judgement.waits);
   summary.program = events.Finish();
   AddMetrics(summary.program.regions);
+  summary.work = work.Graph();
   summary.account = std::move(judgement.account);
   summary.findings = std::move(judgement.findings);
   summary.task_graph = std::move(judgement.task_graph);

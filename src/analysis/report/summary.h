@@ -23,6 +23,7 @@
 #include "analysis/waits/critical_path.h"
 #include "analysis/waits/efficiency.h"
 #include "analysis/waits/wait_summary.h"
+#include "analysis/work/work_graph.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -111,6 +112,7 @@ struct Summary {
   std::vector<SinkSummary> sinks;   ///< by name
   std::vector<model::Label> labels;
   std::vector<AlarmSpan> alarms;
+  WorkGraph work;                          ///< of task runtimes; empty: none told anything
   ThreadCounts thread_counts;              ///< events of each thread; empty: none were counted
   std::vector<model::Decision> decisions;  ///< decisions of attune tune
   std::optional<OwnCost> own_cost;

@@ -198,6 +198,7 @@ std::string ToJson(const Summary& summary) {
       {"verdict", ToJson(summary.verdict)},
       {"findings", ToJson(summary.findings)},
       {"account", ToJson(summary.account)},
+      {"work", WorkGraphJson(summary.work)},
       {"thread_counts", ThreadCountsJson(summary.thread_counts)},
       {"efficiencies", JsonRows(summary.efficiencies, EfficiencyJson)},
       {"totals", TotalsJson(summary.totals)},

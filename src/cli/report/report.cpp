@@ -239,7 +239,7 @@ void PrintTuned(const ReportPage& page) {
 }
 
 /// The parts of the report, in their order.
-constexpr std::array<ReportSection, 21> kSections{{
+constexpr std::array<ReportSection, 22> kSections{{
     {"program", "what ran, where, for how long, and how it ended", &PrintHead},
     {"findings", "what holds it back", &PrintFindings},
     {"tuning", "what attune tune changed", &PrintTuned},
@@ -256,6 +256,7 @@ constexpr std::array<ReportSection, 21> kSections{{
     {"profile", "where threads computed", &PrintCpuProfile},
     {"hot-lines", "lines by CPU time and by sampled events (--event-samples)", &PrintHotLines},
     {"influence", "what observing cost the program", &PrintInfluence},
+    {"work", "kernels of a dataflow graph or another task runtime", &PrintWork},
     {"regions", "regions that the program marked", &PrintRegions},
     {"log", "texts that the program wrote", &PrintMessages},
     {"counters", "counters that the program keeps", &PrintCounters},

@@ -64,6 +64,7 @@ void PrintInfluence(const ReportPage& page);
 void PrintProcesses(const ReportPage& page);   // report_processes.cpp
 void PrintCpuProfile(const ReportPage& page);  // report_program.cpp
 void PrintHotLines(const ReportPage& page);    // report_hot_lines.cpp
+void PrintWork(const ReportPage& page);        // report_work.cpp
 void PrintRegions(const ReportPage& page);
 /// Part of the regions.
 void PrintRegionCounts(const ReportPage& page);

@@ -85,7 +85,8 @@ void PrintMessages(const ReportPage& page) {
 }
 
 void PrintCounters(const ReportPage& page) {
-  const auto& counters = page.summary.program.counters;
+  std::vector<analysis::CounterSummary> counters = page.summary.program.counters;
+  std::erase_if(counters, [](const analysis::CounterSummary& row) { return analysis::IsWork(row.name); });
   if (counters.empty()) return;
   page.Heading("Counters of the program");
   TextTable table({{"updates", Align::kRight},

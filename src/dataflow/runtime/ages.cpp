@@ -431,14 +431,13 @@ void Engine::OpenTargets(Instances* instances) {
 
 void Engine::OpenTargetsLocked(Instances* instances) {
   const KernelInfo& info = graph_.kernels[static_cast<size_t>(instances->kernel)];
-  instances->bytes_in = 0;
   for (size_t s = 0; s < info.fetches.size(); ++s) {
     const SliceInfo& fetch = info.fetches[s];
     int64_t elements = 1;
     for (size_t dim = 0; dim < static_cast<size_t>(fetch.rank); ++dim) {
       if (fetch.variable[dim] == kWhole) elements *= instances->in[s]->extent[dim];
     }
-    instances->bytes_in += elements * fetch.element_bytes;
+    instances->fetched_bytes[s] = elements * fetch.element_bytes;
   }
   for (size_t s = 0; s < info.stores.size(); ++s) {
     const SliceInfo& store = info.stores[s];
@@ -530,7 +529,8 @@ void Engine::Finish(Instances* instances) {
   if (instances->empty) NoteMissing(*instances);
   if (instances->started && instances->total > 0) {
     ++state.ages;
-    state.bytes_in += static_cast<double>(instances->bytes_in) * static_cast<double>(instances->total);
+    for (size_t s = 0; s < info.fetches.size(); ++s)
+      state.fetched_bytes[s] += static_cast<double>(instances->fetched_bytes[s]) * static_cast<double>(instances->total);
   }
   state.live.Erase(instances->age);
   state.done.Add(instances->age);

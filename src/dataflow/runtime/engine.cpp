@@ -8,6 +8,7 @@
 
 #include "dataflow/runtime/deadlines.h"
 #include "dataflow/runtime/keeper.h"
+#include "dataflow/runtime/publisher.h"
 
 namespace attune::flow::detail {
 namespace {
@@ -87,6 +88,7 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
     }
   }
   workers_->SetCount(threads);
+  publisher_ = Publisher::Start([this] { return Costs(); });
   if (options.kernel_timeout.count() > 0) {
     watchdog_ = std::make_unique<Watchdog>(
         options.kernel_timeout.count(), [this] { return workers_->Cells(); },
@@ -123,6 +125,7 @@ const Report& Engine::Wait() {
   if (deadlines_) deadlines_->Stop();
   // It looks at the threads that are waited for: the end of a run has the limit, too.
   if (watchdog_) watchdog_->Stop();
+  if (publisher_) publisher_->Stop();
   if (keeper_) keeper_->Finish(report_.Describe(), report_.error);
   MakeReport();
   return report_;
@@ -299,15 +302,23 @@ void Engine::CloseFeed(int field) {
 
 std::vector<KernelCost> Engine::CostsLocked() const {
   std::vector<KernelCost> costs;
+  // A graph that cannot run may have slices of another one.
+  const auto field_name = [this](const SliceInfo& slice) {
+    const auto field = static_cast<size_t>(slice.field);
+    return field < graph_.fields.size() ? graph_.fields[field].name : std::string();
+  };
   for (size_t k = 0; k < kernels_.size(); ++k) {
+    const KernelInfo& info = graph_.kernels[k];
     KernelCost cost;
-    cost.kernel = graph_.kernels[k].name;
+    cost.kernel = info.name;
+    for (size_t s = 0; s < info.fetches.size(); ++s)
+      cost.fetches.push_back({field_name(info.fetches[s]), kernels_[k].fetched_bytes[s]});
+    for (const SliceInfo& store : info.stores) cost.stores.push_back({field_name(store), 0});
     workers_->AddCosts(static_cast<int>(k), &cost);
     cost.ages = kernels_[k].ages;
-    cost.bytes_in = kernels_[k].bytes_in;
-    for (const SliceInfo& store : graph_.kernels[k].stores) {
-      if (store.element)
-        cost.bytes_out += static_cast<double>(store.element_bytes) * static_cast<double>(cost.instances);
+    for (size_t s = 0; s < info.stores.size(); ++s) {
+      if (info.stores[s].element)
+        cost.stores[s].bytes += static_cast<double>(info.stores[s].element_bytes) * static_cast<double>(cost.instances);
     }
     cost.deadlines_missed = missed_[k].load(std::memory_order_relaxed);
     cost.grain = granularity_.Grain(static_cast<int>(k));

@@ -23,6 +23,7 @@ namespace attune::flow::detail {
 
 class Deadlines;
 class Keeper;
+class Publisher;
 
 class Engine final : public RunBase {
  public:
@@ -73,7 +74,7 @@ class Engine final : public RunBase {
     std::vector<Instances*> pool;
     int64_t source_end = kNoLimit;  ///< ages above do not exist
     int64_t ages = 0;
-    double bytes_in = 0;
+    std::array<double, kMaxSlices> fetched_bytes = {};
   };
   /// An instance that cannot run as one of its ages stays empty.
   struct Missing {
@@ -152,6 +153,7 @@ class Engine final : public RunBase {
   Report report_;
   std::unique_ptr<Deadlines> deadlines_;
   std::unique_ptr<Keeper> keeper_;
+  std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<Workers> workers_;  ///< the last one: its threads use the others
 };

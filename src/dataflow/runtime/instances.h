@@ -1,6 +1,7 @@
 #pragma once
 /// The instances of a kernel at one age, and what the threads that run them know of the run.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,7 +24,7 @@ struct Instances : KernelAge {
   std::atomic<int64_t> bodies = 0;     ///< with a deadline: bodies that have not returned
   std::atomic<bool> targets_open = false;
   int64_t total = 0;
-  int64_t bytes_in = 0;  ///< of an instance
+  std::array<int64_t, kMaxSlices> fetched_bytes = {};  ///< of an instance, by fetch
   int waits = 0;
   int pins = 0;  ///< the keeper of deadlines uses it
   bool started = false;

@@ -100,7 +100,7 @@ std::string Report::Table() const {
     row({cost.kernel, std::to_string(cost.instances), std::to_string(cost.ages), std::to_string(cost.ranges),
          std::to_string(cost.grain), Nanoseconds(cost.dispatch_ns_each()), Nanoseconds(cost.kernel_ns_each()),
          Nanoseconds(cost.Quantile(0.5)), Nanoseconds(cost.Quantile(0.99)), Nanoseconds(own),
-         Text("%.1f %%", all > 0 ? 100 * own / all : 0.0), Bytes(cost.bytes_in), Bytes(cost.bytes_out),
+         Text("%.1f %%", all > 0 ? 100 * own / all : 0.0), Bytes(cost.bytes_in()), Bytes(cost.bytes_out()),
          std::to_string(cost.deadlines_missed), cost.fused_into},
         cost.implementation.empty() ? "cpu" : cost.implementation);
   }

@@ -198,7 +198,7 @@ int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
     const uint64_t start = Ticks();
     kernel.run(kernel.body, context);
     const uint64_t end = Ticks();
-    AddSample(&cell, rate_, context.executed, end - start, context.body_end - context.body_begin);
+    AddSample(&cell, rate_, {context.executed, end - start, context.body_ticks, context.body_pieces});
     engine_->granularity().Sampled(task.instances->kernel, &cell, Count(), engine_->NowNs());
     // What seemed not worth waking somebody for may have become so.
     if (rate_.Ns(static_cast<double>(end - start)) > kWorthWakingNs && worker->deque.Size() > 0)
@@ -209,7 +209,8 @@ int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
   if (running != nullptr) [[unlikely]]
     running->End();
   cell.instances.Add(context.executed);
-  if (context.stored_bytes != 0) cell.stored_bytes.Add(context.stored_bytes);
+  for (size_t store = 0; context.stored_by_out && store < cell.stored_bytes.size(); ++store)
+    cell.stored_bytes[store].Add(context.stored_bytes[store]);
   cell.ranges.Add(1);
   return context.executed;
 }

@@ -36,13 +36,14 @@ TickRate::TickRate() {
   cost_ = rate.cost;
 }
 
-void AddSample(Meter* cell, const TickRate& rate, int64_t instances, uint64_t whole, uint64_t body) {
+void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range) {
+  const int64_t instances = range.instances;
   if (instances == 0) return;
   // Each difference of two readings has one reading in it, and that of the body lies in the whole, too.
   const auto reading = static_cast<int64_t>(rate.tick_cost());
-  const int64_t body_ticks = std::max<int64_t>(static_cast<int64_t>(body) - reading, 0);
-  const int64_t dispatch_ticks =
-      std::max<int64_t>(static_cast<int64_t>(whole) - static_cast<int64_t>(body) - 2 * reading, 0);
+  const auto whole = static_cast<int64_t>(range.whole), body = static_cast<int64_t>(range.body);
+  const int64_t body_ticks = std::max<int64_t>(body - range.pieces * reading, 0);
+  const int64_t dispatch_ticks = std::max<int64_t>(whole - body - (range.pieces + 1) * reading, 0);
   cell->timed_instances.Add(instances);
   cell->timed_ranges.Add(1);
   cell->dispatch_ticks.Add(dispatch_ticks);
@@ -63,7 +64,8 @@ void AddSample(Meter* cell, const TickRate& rate, int64_t instances, uint64_t wh
 void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate) {
   cost->instances += cell.instances.get();
   cost->ranges += cell.ranges.get();
-  cost->bytes_out += static_cast<double>(cell.stored_bytes.get());
+  for (size_t store = 0; store < cost->stores.size(); ++store)
+    cost->stores[store].bytes += static_cast<double>(cell.stored_bytes[store].get());
   const int64_t timed = cell.timed_instances.get();
   if (timed > 0) {
     const double ranges =
@@ -84,8 +86,8 @@ KernelCost Difference(const KernelCost& now, const KernelCost& before) {
   difference.timed -= before.timed;
   difference.dispatch_ns = std::max(0.0, now.dispatch_ns - before.dispatch_ns);
   difference.kernel_ns = std::max(0.0, now.kernel_ns - before.kernel_ns);
-  difference.bytes_in -= before.bytes_in;
-  difference.bytes_out -= before.bytes_out;
+  for (size_t i = 0; i < difference.fetches.size(); ++i) difference.fetches[i].bytes -= before.fetches[i].bytes;
+  for (size_t i = 0; i < difference.stores.size(); ++i) difference.stores[i].bytes -= before.stores[i].bytes;
   difference.deadlines_missed -= before.deadlines_missed;
   for (size_t bucket = 0; bucket < kHistogramBuckets; ++bucket)
     difference.histogram[bucket] -= before.histogram[bucket];

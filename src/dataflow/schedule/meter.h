@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "attune/flow/report.h"
+#include "attune/flow/storage.h"
 
 namespace attune::flow::detail {
 
@@ -44,7 +45,7 @@ class Tally {
 /// Sums of one kernel in one worker. @thread written by the worker, read by any
 struct alignas(64) Meter {
   Tally instances;
-  Tally stored_bytes;  ///< by Out; single elements are known from their number
+  std::array<Tally, kMaxSlices> stored_bytes;  ///< by Out, by store; single elements are known from their number
   Tally ranges;
   Tally timed_instances;
   Tally timed_ranges;
@@ -81,8 +82,14 @@ inline bool Due(Meter* cell, int64_t instances) {
   return true;
 }
 
-/// Adds a timed range. @param whole, body in ticks: from before it was prepared until it was handed on; of its bodies
-void AddSample(Meter* cell, const TickRate& rate, int64_t instances, uint64_t whole, uint64_t body);
+/// A timed range.
+struct TimedRange {
+  int64_t instances = 0;
+  uint64_t whole = 0;   ///< ticks from before it was prepared until it was handed on
+  uint64_t body = 0;    ///< ticks of its bodies
+  int64_t pieces = 1;   ///< parts of it whose bodies were timed by themselves
+};
+void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range);
 
 /// Adds a cell to a kernel's cost, sampled times scaled to all of the cell's instances.
 void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate);

@@ -193,7 +193,7 @@ export class App {
       return;
     }
     if (token !== null) keepToken(token);
-    await this.connection.connect();
+    await this.connection.connect(token !== null);
   }
 
   // ---- messages -------------------------------------------------------------------------------------------------------

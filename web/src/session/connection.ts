@@ -35,7 +35,8 @@ export interface ConnectionHandlers {
 /** What answers the page: a server, or the file of an exported recording (exported.ts). */
 export interface Transport {
   readonly open: boolean;
-  connect(): Promise<void>;
+  /** @param loggedIn just now: nothing is asked before */
+  connect(loggedIn?: boolean): Promise<void>;
   send(message: ClientMessage): void;
   /** Shows what the server itself has, again. */
   restart(): void;
@@ -70,12 +71,11 @@ export class Connection implements Transport {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  async connect(): Promise<void> {
+  async connect(loggedIn = false): Promise<void> {
     window.clearTimeout(this.timer);
     this.handlers.onState('connecting');
     try {
-      const answer = await fetch('/login');
-      if (answer.status === 401) {
+      if (!loggedIn && (await fetch('/login')).status === 401) {
         this.handlers.onState('refused');
         return;
       }

@@ -1,0 +1,69 @@
+#pragma once
+/// Kernels of a task runtime as it tells them itself (include/attune/work.h): how many instances, what they and their
+/// dispatch cost, which data they hand to each other.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/documents/json_rows.h"
+#include "analysis/operators/operator.h"
+
+namespace attune::analysis {
+
+struct WorkKernel {
+  std::string name;
+  int64_t instances = 0;
+  int64_t ages = 0;         ///< 0: the runtime has none
+  int64_t grain = 0;        ///< instances that are dispatched together, at last; 0: not told
+  double dispatch_ns = 0;   ///< of all instances
+  double body_ns = 0;       ///< of all instances
+  std::string runs_behind;  ///< the kernel behind which it runs without a barrier, at last; empty: none
+
+  double all_ns() const { return dispatch_ns + body_ns; }
+};
+
+/// What a kernel has read from a field, or written to it.
+struct WorkData {
+  std::string kernel;
+  std::string field;
+  bool is_store = false;
+  double bytes = 0;
+};
+
+struct WorkGraph {
+  std::vector<WorkKernel> kernels;  ///< most time first
+  std::vector<WorkData> data;       ///< by kernel and field
+};
+
+/// Whether a counter of a program is part of this.
+bool IsWork(std::string_view counter);
+
+/// All that the runtimes did: before the first sample all sums were 0.
+inline constexpr model::TimeRange kWholeRun{INT64_MIN, INT64_MAX};
+
+/// Takes the counters of all processes, whose kernels of one name are one. @param range that is asked for
+class WorkSums final : public Operator {
+ public:
+  explicit WorkSums(model::TimeRange range) : range_(range) {}
+  std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
+  void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
+  WorkGraph Graph() const;
+
+ private:
+  struct Counter {
+    std::string name;
+    int64_t before = 0;  ///< at the begin of the range
+    int64_t last = 0;    ///< at its end
+  };
+  model::TimeRange range_;
+  std::map<model::SeriesId, Counter> counters_;
+  std::map<model::StreamId, std::vector<Counter*>> counters_of_;
+};
+
+/// `kernels` and `data`.
+Json WorkGraphJson(const WorkGraph& graph);
+
+}  // namespace attune::analysis
