@@ -355,8 +355,9 @@ bool FindReadySlot(uint32_t round, uint32_t left) {
 /// As FindReadySlot, and makes one ready if it is to be.
 bool FindSlot(uint32_t round, uint32_t left) {
   if (FindReadySlot(round, left)) return true;
-  for (int attempt = 0; attempt < 4 && g_claim.round == round && BackAnother(); ++attempt) {
-    if (FindReadySlot(round, 0)) return true;  // else another thread was quicker
+  // Each slot that another thread was quicker to take is one less that can come.
+  for (uint32_t tries = 0; tries < g_process.own_slots && g_claim.round == round && BackAnother(); ++tries) {
+    if (FindReadySlot(round, 0)) return true;
   }
   return false;
 }
