@@ -109,14 +109,8 @@ class ValueReader {
  public:
   explicit ValueReader(const ViewColumn& column) : is_counter_(column.is_counter), steps_(column.max_per_second) {}
 
-  struct Value {
-    double shown = kMissing;  ///< NaN: missing
-    double sum = 0;
-    double weight = 0;  ///< mean = sum / weight: seconds for rates, the number of values for levels
-  };
-
-  Value Next(int64_t t_ns, int64_t value) {
-    Value result;
+  ViewValue Next(int64_t t_ns, int64_t value) {
+    ViewValue result;
     if (is_counter_) {
       const model::Growth growth = model::GrowthBetween(t_ns_, value_, t_ns, value);
       const double rate = steps_.Next(growth).PerSecond();
@@ -130,7 +124,7 @@ class ValueReader {
   }
 
  private:
-  const bool is_counter_;
+  bool is_counter_;
   model::StepSpreader steps_;
   int64_t t_ns_ = 0;
   int64_t value_ = model::kAbsent;
@@ -233,12 +227,12 @@ int64_t ViewBuilder::CountRows(const StreamRows& rows) const {
 void ViewBuilder::AddExact(const ViewStream& stream, std::span<const ViewColumn> columns) {
   std::vector<ValueReader> readers = Readers(columns);
   visit_blocks_(stream.samples, SampleColumns(columns), [&](Columns block) {
-    for (size_t row = 0; row < block[0].size(); ++row) {
-      const int64_t t_ns = block[0][row];
-      for (size_t i = 0; i < columns.size(); ++i) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      SeriesView& view = views_[columns[i].view];
+      for (size_t row = 0; row < block[0].size(); ++row) {
+        const int64_t t_ns = block[0][row];
         const double value = readers[i].Next(t_ns, block[i + 1][row]).shown;
         if (t_ns < range_.t0_ns || t_ns >= range_.t1_ns) continue;
-        SeriesView& view = views_[columns[i].view];
         view.t_ns.push_back(t_ns);
         view.mean.push_back(value);
       }
@@ -322,22 +316,23 @@ void ViewBuilder::AddRaw(const StreamRows& samples, std::span<const ViewColumn> 
                          std::span<const TimeRange> uncovered) {
   std::vector<ValueReader> readers = Readers(columns);
   RangeCursor cursor(uncovered);
+  constexpr size_t kNotWanted = SIZE_MAX;
+  std::vector<size_t> bin_of_row;
   visit_blocks_(samples, SampleColumns(columns), [&](Columns block) {
-    for (size_t row = 0; row < block[0].size(); ++row) {
-      const int64_t t_ns = block[0][row];
-      const bool wanted = cursor.Find(t_ns) != nullptr;
-      const size_t bin_index = wanted ? BinOf(t_ns) : 0;
-      for (size_t i = 0; i < columns.size(); ++i) {
-        const ValueReader::Value value = readers[i].Next(t_ns, block[i + 1][row]);
-        if (!wanted) continue;
-        Bin& bin = bins_[columns[i].view][bin_index];
-        ++bin.count;
-        if (std::isnan(value.shown)) continue;
-        bin.low = bin.weight > 0 ? std::min(bin.low, value.shown) : value.shown;
-        bin.high = bin.weight > 0 ? std::max(bin.high, value.shown) : value.shown;
-        bin.sum += value.sum;
-        bin.weight += value.weight;
+    bin_of_row.clear();
+    for (const int64_t t_ns : block[0]) bin_of_row.push_back(cursor.Find(t_ns) != nullptr ? BinOf(t_ns) : kNotWanted);
+    // Column by column, as the values lie in memory.
+    for (size_t i = 0; i < columns.size(); ++i) {
+      std::vector<Bin>& bins = bins_[columns[i].view];
+      ValueReader reader = readers[i];  // here and below, so that it stays in registers
+      for (size_t row = 0; row < bin_of_row.size();) {
+        const size_t index = bin_of_row[row];
+        Bin bin = index == kNotWanted ? Bin() : bins[index];
+        for (; row < bin_of_row.size() && bin_of_row[row] == index; ++row)
+          bin.Add(reader.Next(block[0][row], block[i + 1][row]));
+        if (index != kNotWanted) bins[index] = bin;
       }
+      readers[i] = reader;
     }
     return true;
   });

@@ -2,7 +2,9 @@
 /// Computes views: few samples are returned unchanged, many as one bucket a pixel. Buckets come from the coarsest level
 /// of detail that is fine enough, or from the samples if there is none.
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <span>
 #include <vector>
@@ -34,6 +36,13 @@ struct ViewStream {
 /// @param visit_blocks LogSource::VisitBlocks
 using VisitBlocksFn = std::function<void(const StreamRows&, std::span<const uint32_t>, const BlockVisitor&)>;
 
+/// What a sample adds to its bucket. NaN: it has no value
+struct ViewValue {
+  double shown = std::nan("");
+  double sum = 0;
+  double weight = 0;  ///< mean = sum / weight: seconds for rates, the number of values for levels
+};
+
 class ViewBuilder {
  public:
   /// @param range t0_ns < t1_ns  @param pixels at least 1
@@ -46,6 +55,15 @@ class ViewBuilder {
   struct Bin {
     int64_t count = 0;
     double low = 0, high = 0, sum = 0, weight = 0;  // low and high hold once weight > 0
+
+    void Add(const ViewValue& value) {
+      ++count;
+      if (std::isnan(value.shown)) return;
+      low = weight > 0 ? std::min(low, value.shown) : value.shown;
+      high = weight > 0 ? std::max(high, value.shown) : value.shown;
+      sum += value.sum;
+      weight += value.weight;
+    }
   };
 
   int64_t CountRows(const StreamRows& rows) const;

@@ -36,7 +36,7 @@ import { css, isDark, startTheme, toggleTheme } from './theme';
 const MAX_SERIES = 1024;
 /** What the server takes: of charts, tables and the machine together. */
 const MAX_WANTED = 2048;
-const MAX_LINE_POINTS = 36_000;
+const MAX_LINE_POINTS = 30_000;
 /** Scrolling by less than this is not worth drawing everything again. */
 const LEAST_SCROLL_PX = 0.6;
 const CREDITS = 2;
@@ -78,9 +78,13 @@ export class App {
   private groups: ChartGroup[] = [];
   private cursor = NaN;
   private owedCredits = 0;
+  private pickerIsOld = false;
   private answeredView = 0;
   /** The series asked for last. */
+  /** What there is was asked for before the page's code was there. */
+  private greeted = false;
   private requested = '';
+  private requestedPixels = 0;
   private dirty = true;
   private lastFrameMs = 0;
   private lastTextMs = 0;
@@ -188,12 +192,18 @@ export class App {
   }
 
   async start(token: string | null = takeToken()): Promise<void> {
+    this.greeted = true;
+    if (await this.connection.goOn()) {
+      if (token !== null) keepToken(token);
+      return;
+    }
+    this.greeted = false;
     if (token !== null && !(await logIn(token).catch(() => false))) {
       this.layout.askForToken('This token is not the server’s. Copy the whole address that attune printed.');
       return;
     }
     if (token !== null) keepToken(token);
-    await this.connection.connect(token !== null);
+    await this.connection.connect();
   }
 
   // ---- messages -------------------------------------------------------------------------------------------------------
@@ -257,7 +267,8 @@ export class App {
     // The link is of what was shown before.
     if (restarted && model.loaded !== this.wasLoaded) history.replaceState(null, '', '#');
     this.wasLoaded = model.loaded;
-    this.connection.send({ credits: CREDITS, revision: this.model.revision });
+    if (!this.greeted) this.connection.send({ credits: CREDITS, revision: this.model.revision });
+    this.greeted = false;
     this.alarmsChanged();
     if (this.started) this.request(true);
   }
@@ -304,7 +315,7 @@ export class App {
       this.started = true;
       this.applyLink();
     } else {
-      this.picker.render();
+      this.renderPicker();
     }
     if (!this.waits && model.canAnalyse && [...model.elements.values()].some((element) => element.kind === ElementKind.Thread)) void this.openWaits();
     this.threads.render();
@@ -331,7 +342,7 @@ export class App {
     } else if (!this.model.growing) {
       this.showAll();
     }
-    this.picker.render();
+    this.renderPicker();
     this.waits?.restore(this.settings.workspace);
     this.rebuild();
   }
@@ -460,7 +471,7 @@ export class App {
     }
     this.forgetUnused();
     this.rebuild();
-    this.picker.render();
+    this.renderPicker();
   }
 
   /** What the charts and the open table show; the server takes so many at most. */
@@ -478,6 +489,12 @@ export class App {
     this.forgetUnused();
     this.view.invalidate();
     this.dirty = true;
+  }
+
+  /** The charts come first: a tree of some hundred signals takes as long as they do. */
+  private renderPicker(): void {
+    this.pickerIsOld = this.lastDrawnView === 0 && this.selected.size > 0;
+    if (!this.pickerIsOld) this.picker.render();
   }
 
   private rebuild(): void {
@@ -583,7 +600,8 @@ export class App {
   private request(resume: boolean): void {
     const ids = this.wanted();
     this.requested = ids.join();
-    const view = this.view.request(++this.lastRequestedView, ids, this.pixels());
+    this.requestedPixels = this.pixels();
+    const view = this.view.request(++this.lastRequestedView, ids, this.requestedPixels);
     if (resume) view.have = ids.map((id) => this.model.points.get(id)?.lastStart ?? null);
     this.connection.send({ view });
   }
@@ -612,6 +630,7 @@ export class App {
       // Only what has been drawn is paid for: a page that cannot keep up is sent less.
       this.drawnUpdates += this.owedCredits;
       this.lastDrawnView = this.answeredView;
+      if (this.pickerIsOld) this.renderPicker();
       if (this.model.growing) this.noteAge();
       this.connection.send({ credits: this.owedCredits });
       this.owedCredits = 0;
@@ -685,7 +704,7 @@ export class App {
 
   private resized(): void {
     for (const chart of this.charts) chart.resize(this.widthOf(chart.group));
-    this.view.invalidate();
+    if (this.pixels() !== this.requestedPixels) this.view.invalidate();
     this.dirty = true;
   }
 

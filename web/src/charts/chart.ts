@@ -165,8 +165,10 @@ export class Chart {
   }
 
   resize(width: number): void {
+    const size = { width, height: this.height + TIME_AXIS_HEIGHT };
+    if (width === this.width && size.height === this.plot.height) return;
     this.width = width;
-    this.plot.setSize({ width, height: this.height + TIME_AXIS_HEIGHT });
+    this.plot.setSize(size);
   }
 
   themeChanged(): void {

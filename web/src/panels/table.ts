@@ -46,13 +46,28 @@ export class Table<Row> {
   private pool: RowElements[] = [];
   private sortBy: string | null = null;
   private descending = true;
+  /** As they were last laid out: to ask for them would lay out the whole page each time. 0: out of sight. */
+  private height = 0;
+  private scrollerHeight = 0;
+  private scrollTop = 0;
 
   /** @param nothing what stands there without rows @param onClick of a row */
   constructor(nothing: string, private readonly onClick: ((row: Row) => void) | null) {
     this.empty = el('p', { className: 'empty' }, nothing);
     this.saving.hidden = true;
-    this.scroller.addEventListener('scroll', () => this.refresh());
+    this.scroller.addEventListener('scroll', () => {
+      this.scrollTop = this.scroller.scrollTop;
+      this.refresh();
+    });
     this.root = el('div', { className: 'table', role: 'group' }, this.head, this.scroller, this.empty, this.saving);
+    const resized = new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries) {
+        if (target === this.root) this.height = contentRect.height;
+        else this.scrollerHeight = contentRect.height;
+      }
+      this.refresh();
+    });
+    for (const element of [this.root, this.scroller]) resized.observe(element);
   }
 
   /** @param inFiles columns that only a saved table has @param sortBy the title of the column to sort by at first, falling; null: as the rows come */
@@ -74,13 +89,13 @@ export class Table<Row> {
 
   /** Values changed, or what is in sight. */
   refresh(): void {
-    if (this.root.offsetParent === null) return;
+    if (this.height === 0) return;
     this.empty.hidden = this.rows.length > 0;
     this.saving.hidden = this.rows.length === 0;
     this.sort();
     this.spacer.style.height = `${this.sorted.length * ROW_HEIGHT}px`;
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - OVERSCAN_ROWS);
-    const last = Math.min(this.sorted.length, first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 2 * OVERSCAN_ROWS);
+    const first = Math.max(0, Math.floor(this.scrollTop / ROW_HEIGHT) - OVERSCAN_ROWS);
+    const last = Math.min(this.sorted.length, first + Math.ceil(this.scrollerHeight / ROW_HEIGHT) + 2 * OVERSCAN_ROWS);
     this.body.style.transform = `translateY(${first * ROW_HEIGHT}px)`;
     this.visible = this.sorted.slice(first, last);
     while (this.pool.length < this.visible.length) this.pool.push(this.newRow(this.pool.length));

@@ -35,8 +35,9 @@ export interface ConnectionHandlers {
 /** What answers the page: a server, or the file of an exported recording (exported.ts). */
 export interface Transport {
   readonly open: boolean;
-  /** @param loggedIn just now: nothing is asked before */
-  connect(loggedIn?: boolean): Promise<void>;
+  connect(): Promise<void>;
+  /** Goes on with what public/early.js began. @return whether it did: one that is not there, or is used, cannot be gone on with */
+  goOn(): Promise<boolean>;
   send(message: ClientMessage): void;
   /** Shows what the server itself has, again. */
   restart(): void;
@@ -60,6 +61,13 @@ export async function logIn(token: string): Promise<boolean> {
   return answer.ok;
 }
 
+declare global {
+  interface Window {
+    /** A connection of public/early.js, and what came by it so far; null: it could not log in. */
+    attuneEarly?: Promise<{ socket: WebSocket; messages: ArrayBuffer[] } | null>;
+  }
+}
+
 export class Connection implements Transport {
   private socket: WebSocket | null = null;
   private retryMs = FIRST_RETRY_MS;
@@ -71,11 +79,27 @@ export class Connection implements Transport {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  async connect(loggedIn = false): Promise<void> {
+  async goOn(): Promise<boolean> {
+    const early = await window.attuneEarly;
+    delete window.attuneEarly;
+    if (!early || early.socket.readyState > WebSocket.OPEN) return false;
+    const { onopen } = early.socket;
+    this.take(early.socket);
+    if (this.open) {
+      this.handlers.onState('open');
+    } else {
+      this.handlers.onState('connecting');
+      early.socket.addEventListener('open', (event) => onopen?.call(early.socket, event), { once: true });
+    }
+    for (const message of early.messages) this.handlers.onMessage(message);
+    return true;
+  }
+
+  async connect(): Promise<void> {
     window.clearTimeout(this.timer);
     this.handlers.onState('connecting');
     try {
-      if (!loggedIn && (await fetch('/login')).status === 401) {
+      if ((await fetch('/login')).status === 401) {
         this.handlers.onState('refused');
         return;
       }
@@ -85,6 +109,11 @@ export class Connection implements Transport {
     }
     const socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`);
     socket.binaryType = 'arraybuffer';
+    this.take(socket);
+  }
+
+  private take(socket: WebSocket): void {
+    this.socket = socket;
     socket.onopen = () => {
       this.retryMs = FIRST_RETRY_MS;
       this.handlers.onState('open');
@@ -95,7 +124,6 @@ export class Connection implements Transport {
       this.socket = null;
       this.retryLater();
     };
-    this.socket = socket;
   }
 
   send(message: ClientMessage): void {

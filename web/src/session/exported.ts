@@ -57,6 +57,10 @@ export class ExportedAnswers implements Transport {
 
   constructor(private readonly handlers: ConnectionHandlers, private readonly coming: Promise<Answer[]>) {}
 
+  goOn(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   async connect(): Promise<void> {
     this.answers = await this.coming;
     for (const answer of this.answers) {
