@@ -736,8 +736,9 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
       client->news = client->news || asks;
       continue;
     }
-    if (!co_await SendUpdate(*socket, *client)) break;
+    // From begin to begin: what the sending takes must not make the next one late.
     next_update = steady_clock::now() + options_.min_update_interval;
+    if (!co_await SendUpdate(*socket, *client)) break;
   }
   client->closing = true;
   socket->next_layer()->Close();

@@ -268,7 +268,7 @@ export async function checkSaving(page, what, root = 'main') {
   const without = await page.evaluate((selector) => {
     const isSeen = (one) => one.getClientRects().length > 0 && one.getBoundingClientRect().height > 60;
     const area = [...document.querySelectorAll(selector)].filter(isSeen);
-    const has = (one) => one.closest('.chart, .table, .tuning, .sizes, .timeline, .flames, .compare-flames, .graph, .messages, .waits > *, .machine-panel')?.querySelector('.save-choice') ?? null;
+    const has = (one) => one.closest('.chart, .table, .tuning, .sizes, .timeline, .flames, .compare-flames, .graph, .kernels, .messages, .waits > *, .machine-panel')?.querySelector('.save-choice') ?? null;
     return area.flatMap((one) => [...one.querySelectorAll('.table, canvas, svg:not(.icon), .boxes')]).filter((one) => isSeen(one) && has(one) === null && one.querySelector(':scope > .empty:not([hidden])') === null).map((one) => `${one.localName}.${one.getAttribute('class')}`);
   }, root);
   check(saved.length > 0 && wrong.length === 0 && without.length === 0, `${what}: saved are ${saved.join(', ')}${wrong.map((one) => `; not ${one}`).join('')}${without.map((one) => `; cannot be saved: ${one}`).join('')}`);

@@ -41,10 +41,10 @@ struct RangeContext {
   KernelAge* instances = nullptr;
   int64_t begin = 0;
   int64_t end = 0;
-  int64_t executed = 0;      ///< set by the range function: instances whose result counts
+  int64_t executed = 0;                   ///< set by the range function: instances whose result counts
   int64_t stored_bytes[kMaxSlices] = {};  ///< set by the range function: bytes stored by Out, by store
   bool stored_by_out = false;             ///< some are not 0
-  bool alternate = false;    ///< run the alternate of a deadline
+  bool alternate = false;                 ///< run the alternate of a deadline
   bool timed = false;
   std::atomic<int64_t>* progress = nullptr;  ///< with a time limit: gets the number of each instance before it runs
   uint64_t body_ticks = 0;                   ///< where timed: of all pieces of the range

@@ -50,12 +50,12 @@ struct FieldBytes {
 /// The cost of one kernel until now. Times come from samples of whole ranges of instances, scaled to all instances.
 struct KernelCost {
   std::string kernel;
-  int64_t instances = 0;   ///< exact
-  int64_t ranges = 0;      ///< exact: how often the kernel was dispatched
-  int64_t ages = 0;        ///< exact
-  int64_t timed = 0;       ///< instances in the samples
-  double dispatch_ns = 0;  ///< all instances: finding, claiming and handing on, without the body
-  double kernel_ns = 0;    ///< all instances: the body
+  int64_t instances = 0;            ///< exact
+  int64_t ranges = 0;               ///< exact: how often the kernel was dispatched
+  int64_t ages = 0;                 ///< exact
+  int64_t timed = 0;                ///< instances in the samples
+  double dispatch_ns = 0;           ///< all instances: finding, claiming and handing on, without the body
+  double kernel_ns = 0;             ///< all instances: the body
   std::vector<FieldBytes> fetches;  ///< all instances: bytes of the slices that they fetched, a row a slice
   std::vector<FieldBytes> stores;   ///< all instances: bytes that they stored
   int64_t deadlines_missed = 0;

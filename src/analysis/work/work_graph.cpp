@@ -66,6 +66,7 @@ WorkGraph WorkSums::Graph() const {
   std::map<std::string, WorkData> data;
   for (const auto& [id, counter] : counters_) {
     const Name name = NameOf(counter.name);
+    if (name.kernel.empty() || name.what.empty()) continue;
     const int64_t grown = std::max<int64_t>(0, counter.last - counter.before);
     WorkKernel& kernel = kernels[name.kernel];
     kernel.name = name.kernel;
@@ -83,8 +84,12 @@ WorkGraph WorkSums::Graph() const {
 
 Json WorkGraphJson(const WorkGraph& graph) {
   const auto kernel = [](const WorkKernel& row) -> Json {
-    return {{"kernel", row.name},          {"instances", row.instances}, {"ages", row.ages},
-            {"grain", row.grain},          {"body_ns", row.body_ns},     {"dispatch_ns", row.dispatch_ns},
+    return {{"kernel", row.name},
+            {"instances", row.instances},
+            {"ages", row.ages},
+            {"grain", row.grain},
+            {"body_ns", row.body_ns},
+            {"dispatch_ns", row.dispatch_ns},
             {"runs_behind", row.runs_behind}};
   };
   const auto data = [](const WorkData& row) -> Json {

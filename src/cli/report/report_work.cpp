@@ -50,8 +50,8 @@ void PrintWork(const ReportPage& page) {
     };
     const auto known = [](int64_t value) { return value == 0 ? "" : FormatCount(static_cast<double>(value)); };
     table.AddRow({FormatCount(static_cast<double>(row.instances)), all_ns > 0 ? Percent(row.all_ns() / all_ns) : "-",
-                  Duration(static_cast<int64_t>(row.body_ns)), Duration(static_cast<int64_t>(row.dispatch_ns)), each(row.body_ns),
-                  each(row.dispatch_ns), known(row.ages), known(row.grain),
+                  Duration(static_cast<int64_t>(row.body_ns)), Duration(static_cast<int64_t>(row.dispatch_ns)),
+                  each(row.body_ns), each(row.dispatch_ns), known(row.ages), known(row.grain),
                   Printable(row.name + (row.runs_behind.empty() ? "" : " (right behind " + row.runs_behind + ")"))});
   }
   page.Table(table);

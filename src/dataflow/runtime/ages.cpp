@@ -530,7 +530,8 @@ void Engine::Finish(Instances* instances) {
   if (instances->started && instances->total > 0) {
     ++state.ages;
     for (size_t s = 0; s < info.fetches.size(); ++s)
-      state.fetched_bytes[s] += static_cast<double>(instances->fetched_bytes[s]) * static_cast<double>(instances->total);
+      state.fetched_bytes[s] +=
+          static_cast<double>(instances->fetched_bytes[s]) * static_cast<double>(instances->total);
   }
   state.live.Erase(instances->age);
   state.done.Add(instances->age);

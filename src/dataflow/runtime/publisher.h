@@ -1,6 +1,6 @@
 #pragma once
-/// Costs of a run for attune, ten times a second, where the program runs under it: counters of attune/work.h, and by the
-/// same names the ages, the instances a range and whom a kernel runs behind.
+/// Costs of a run for attune, ten times a second, where the program runs under it: counters of attune/work.h, and by
+/// the same names the ages, the instances a range and whom a kernel runs behind.
 
 #include <functional>
 #include <memory>

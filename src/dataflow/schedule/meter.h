@@ -85,9 +85,9 @@ inline bool Due(Meter* cell, int64_t instances) {
 /// A timed range.
 struct TimedRange {
   int64_t instances = 0;
-  uint64_t whole = 0;   ///< ticks from before it was prepared until it was handed on
-  uint64_t body = 0;    ///< ticks of its bodies
-  int64_t pieces = 1;   ///< parts of it whose bodies were timed by themselves
+  uint64_t whole = 0;  ///< ticks from before it was prepared until it was handed on
+  uint64_t body = 0;   ///< ticks of its bodies
+  int64_t pieces = 1;  ///< parts of it whose bodies were timed by themselves
 };
 void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range);
 

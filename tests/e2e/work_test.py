@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""What a dataflow graph tells of its kernels: in report, JSON and on the page, without being built for it."""
+
+import json
+import os
+
+from attune_e2e import BUILD, E2E, main
+
+KMEANS = os.path.join(BUILD, "examples", "p2g_kmeans")
+POINTS, CENTRES, ITERATIONS = 2000, 100, 10
+
+
+class Work(E2E):
+    def ok(self, *arguments):
+        result = self.attune(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.decode()
+
+    def test_a_graph_tells_what_its_kernels_cost(self):
+        recording = self.path("kmeans.attune")
+        self.ok("run", "-q", "-o", recording, "--", KMEANS, str(POINTS), str(CENTRES), str(ITERATIONS), "2")
+        work = json.loads(self.ok("report", "--json", recording))["work"]
+        kernels = {row["kernel"]: row for row in work["kernels"]}
+        self.assertEqual({name: row["instances"] for name, row in kernels.items()},
+                         {"init": 1, "assign": POINTS * CENTRES * ITERATIONS, "refine": CENTRES * ITERATIONS, "print": ITERATIONS + 1})
+        self.assertEqual(kernels["refine"]["ages"], ITERATIONS)
+        self.assertGreater(kernels["refine"]["body_ns"], kernels["refine"]["dispatch_ns"])
+        data = {(row["kernel"], row["field"], row["stores"]): row["bytes"] for row in work["data"]}
+        self.assertEqual(data["assign", "distances", True], 4 * POINTS * CENTRES * ITERATIONS)
+        self.assertEqual(data["refine", "distances", False], 4 * POINTS * CENTRES * CENTRES * ITERATIONS)
+        self.assertEqual(data["init", "points", True], 8 * POINTS)
+        text = self.ok("report", recording, "work")
+        self.assertIn("distances -> refine", text)
+        self.assertNotIn("work/", self.ok("report", recording, "counters"))
+
+    def test_another_runtime_tells_its_own(self):
+        recording = self.path("told.attune")
+        self.ok("run", "-q", "-o", recording, "--", os.path.join(BUILD, "bin", "told_work"))
+        work = json.loads(self.ok("report", "--json", recording))["work"]
+        self.assertEqual([(row["kernel"], row["instances"], row["dispatch_ns"], row["body_ns"]) for row in work["kernels"]],
+                         [("encode", 2000, 20_000, 3_000_000), ("read", 1000, 10_000, 100_000)])
+        self.assertEqual([(row["kernel"], row["field"], row["stores"], row["bytes"]) for row in work["data"]],
+                         [("encode", "blocks", False, 64_000), ("read", "blocks", True, 64_000)])
+
+
+if __name__ == "__main__":
+    main()
