@@ -2,7 +2,7 @@
 
 import { Chart, DEFAULT_OPTIONS, PLOT_HEIGHT } from '../charts/chart';
 import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
-import { arrangeFirstLook, defaultSelection, elementName, groupSeries, isIn, placesOf, type ChartGroup } from '../charts/traces';
+import { arrangeFirstLook, defaultSelection, elementName, groupSeries, isIn, placesOf, signatureOf, type ChartGroup } from '../charts/traces';
 import { Adder } from '../panels/adder';
 import { AlarmList } from '../panels/alarms';
 import { Drawer } from '../panels/drawer';
@@ -25,7 +25,6 @@ import { TimeView, type Range } from '../session/view';
 import type { Frame } from '../wire/frame';
 import { Comparing } from './comparing';
 import { addGestures } from './gestures';
-import { el } from './dom';
 import { addKeys } from './keys';
 import { isSmall, Layout } from './layout';
 import { AddressBar, keepToken, keptToken, linkFor, readLink, takeToken } from './link';
@@ -323,7 +322,7 @@ export class App {
     this.strip.render();
     this.machine?.render();
     if (this.wanted().join() !== this.requested) this.view.invalidate();
-    if (signature(this.groupsNow()) !== signature(this.groups)) this.rebuild();
+    if (signatureOf(this.groupsNow()) !== signatureOf(this.groups)) this.rebuild();
   }
 
   // ---- what is shown --------------------------------------------------------------------------------------------------
@@ -792,22 +791,4 @@ export class App {
       },
     };
   }
-}
-
-declare global {
-  interface Window {
-    /** For the browser tests and the console. */
-    attune: App;
-  }
-}
-
-function signature(groups: ChartGroup[]): string {
-  return groups.map((group) => `${group.key} ${group.levels.join()} ${group.traces.map((trace) => `${trace.key}:${trace.series.length}${trace.side}`).join()}`).join('\n');
-}
-
-export function mount(connect?: (handlers: ConnectionHandlers) => Transport): App {
-  const root = document.getElementById('app') ?? document.body.appendChild(el('div'));
-  const app = new App(root, connect);
-  void app.start();
-  return app;
 }

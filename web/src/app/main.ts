@@ -1,4 +1,4 @@
 import 'uplot/dist/uPlot.min.css';
-import { mount } from './app';
+import { mount } from './mount';
 
 window.attune = mount();

@@ -367,3 +367,8 @@ export function defaultSelection(model: SessionModel): number[] {
   chosen.push(...machine.slice(0, MAX_DEFAULTS).map((series) => series.id));
   return chosen.length > 0 ? chosen : all.slice(0, 8).map((series) => series.id);
 }
+
+/** The same as long as no chart has other lines. */
+export function signatureOf(groups: ChartGroup[]): string {
+  return groups.map((group) => `${group.key} ${group.levels.join()} ${group.traces.map((trace) => `${trace.key}:${trace.series.length}${trace.side}`).join()}`).join('\n');
+}
