@@ -56,7 +56,7 @@ class KernelsPane implements Pane {
       count('Grain', 'Instances that are dispatched together, at last', ({ grain }) => grain, '76px'),
       words<WorkKernel>('Behind', 'minmax(80px, 0.6fr)', ({ runs_behind: behind }) => behind),
     ], 'Share');
-    this.bar = el('div', { className: 'waits-bar' }, this.nodes.root, this.summary, el('span', { className: 'grow' }), drawingChoice('Save the graph of the kernels', 'kernels', () => this.canvas));
+    this.bar = el('div', { className: 'waits-bar' }, this.nodes.root, this.summary, el('span', { className: 'grow' }), drawingChoice('Save the kernels', 'kernels', () => this.canvas));
     this.root = el('div', { className: 'kernels' }, this.bar, this.canvas, this.none, this.table.root);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.restore();
