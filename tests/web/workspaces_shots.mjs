@@ -61,6 +61,7 @@ const PAGES = [
   { of: [(file) => recordJob(attune, 'mpi_job', 4, 500, file, 500, 1000)], workspaces: ['Messages'] },
   { of: [(file) => record(file, ['--event-samples', 'page-faults:u=1,context-switches'], ['touch_pages', '300', '300'])], workspaces: ['Hot lines'] },
   { of: [(file) => record(file, [], ['example_regions', '2', 'task-clock:u,page-faults:u'])], workspaces: ['Regions'] },
+  { of: [(file) => record(file, [], ['p2g_kmeans', '20000', '100', '100', '2'])], workspaces: ['Kernels'] },
   { of: [(file) => spawnSync(attune, ['tune', '-q', '-o', file, '--', 'crowd', '30'], { stdio: 'ignore' })], workspaces: ['Tuning'] },
   { of: [], workspaces: ['Console'] },
 ];
