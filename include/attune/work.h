@@ -51,7 +51,7 @@ static inline attune_work_t attune_work(const char* kernel) {
   return work;
 }
 
-/// What a kernel reads from a field, or writes to it. @param field at most 100 bytes, without '/'
+/// Declares data that a kernel reads from a field, or writes to it. @param field at most 100 bytes, without '/'
 static inline attune_work_data_t attune_work_fetches(const char* kernel, const char* field) {
   return attune_work_name_(kernel, "fetch/", field);
 }

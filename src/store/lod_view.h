@@ -36,7 +36,7 @@ struct ViewStream {
 /// @param visit_blocks LogSource::VisitBlocks
 using VisitBlocksFn = std::function<void(const StreamRows&, std::span<const uint32_t>, const BlockVisitor&)>;
 
-/// What a sample adds to its bucket. NaN: it has no value
+/// Addition of a sample to its bucket. NaN: it has no value
 struct ViewValue {
   double shown = std::nan("");
   double sum = 0;

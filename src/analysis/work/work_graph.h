@@ -25,7 +25,7 @@ struct WorkKernel {
   double all_ns() const { return dispatch_ns + body_ns; }
 };
 
-/// What a kernel has read from a field, or written to it.
+/// Bytes that a kernel has read from a field, or written to it.
 struct WorkData {
   std::string kernel;
   std::string field;

@@ -53,7 +53,7 @@ void Tell(Sums& sums, const std::vector<FieldBytes>& slices) {
 
 }  // namespace
 
-/// What has a name of a kernel.
+/// The counters of a kernel.
 struct Publisher::Kernel {
   explicit Kernel(const KernelCost& cost)
       : name(cost.kernel),

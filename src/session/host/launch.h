@@ -62,7 +62,7 @@ class Child {
   bool was_asked_to_end() const { return asked_to_end_; }
   /// Lets it exec. Error (kTargetFailed) if the program cannot be run; then the child is gone.
   Status Go();
-  /// What the child had used until its exec, which is no part of the program's. @pre Go()
+  /// Use of the child until its exec, which is no part of the program's. @pre Go()
   ExitStatus BeforeExec() const;
   /// Waits for its end, hands on signals, stops and continues with it as one job.
   /// @param watches also waited for; one whose call gives false is no longer watched
