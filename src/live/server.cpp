@@ -736,7 +736,7 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
       client->news = client->news || asks;
       continue;
     }
-    // From begin to begin: what the sending takes must not make the next one late.
+    // The interval is from begin to begin: the time of the sending must not make the next one late.
     next_update = steady_clock::now() + options_.min_update_interval;
     if (!co_await SendUpdate(*socket, *client)) break;
   }

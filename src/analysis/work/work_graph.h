@@ -38,7 +38,7 @@ struct WorkGraph {
   std::vector<WorkData> data;       ///< by kernel and field
 };
 
-/// Whether a counter of a program is part of this.
+/// True for the counters of a program that are part of this.
 bool IsWork(std::string_view counter);
 
 /// All that the runtimes did: before the first sample all sums were 0.
