@@ -101,7 +101,9 @@ async function matrix(page, what, ranks) {
 async function tables(page, what, ranks) {
   await showMessages(page, 'Rank table');
   const rows = page.locator('.rank-table .table-rows .table-row:not([hidden])');
-  check((await rows.count()) >= Math.min(ranks, 8) && (await rows.first().textContent()).startsWith('rank 0'), `${what}: each rank has a row`);
+  const hasRanks = (of) => of.length >= Math.min(ranks, 8) && of[0].startsWith('rank 0');
+  const shown = await eventually(() => rows.allTextContents(), hasRanks);
+  check(hasRanks(shown), `${what}: each rank has a row: ${shown.join(' | ').slice(0, 200)}`);
   const [parallel] = await eventually(() => page.locator('.tile b').allTextContents(), ([share]) => parseFloat(share) > 0);
   check(parseFloat(parallel) > 0 && parseFloat(parallel) <= 100, `${what}: with the parallel efficiency, ${parallel}`);
   await showMessages(page, 'Collectives');
@@ -109,7 +111,8 @@ async function tables(page, what, ranks) {
   const operations = await eventually(() => page.locator('.collective-table .table-rows .table-row:not([hidden])').allTextContents(), hasBoth);
   check(hasBoth(operations), `${what}: collective operations: ${operations.length}`);
   await showMessages(page, 'Sizes');
-  check((await page.locator('.size-row[role=row]').allTextContents()).some((row) => row.startsWith('4 KiB – 8 KiB')), `${what}: messages by their size`);
+  const hasSize = (of) => of.some((row) => row.startsWith('4 KiB – 8 KiB'));
+  check(hasSize(await eventually(() => page.locator('.size-row[role=row]').allTextContents(), hasSize)), `${what}: messages by their size`);
 }
 
 /** Where somebody waits for a sender; shows such a part if none is in sight: on a busy machine some rounds have none that can be pointed at. */
