@@ -8,6 +8,9 @@
 ///   attune_work_sums(&encode, instances, dispatch_ns, body_ns);   // now and then, as ten times a second
 ///   attune_work_bytes(blocks, bytes);
 ///
+/// A worker that waits for work does so from attune_idle_begin() to attune_idle_end() (attune/probe.h), so that its
+/// waiting is no loss.
+///
 /// The sums are of all of the process since its start. Under `attune run` each is a counter of the program; together
 /// they are the graph on the page and in the report (docs/dataflow.md). attune's own dataflow graphs (attune/flow.h)
 /// tell them by themselves. Threads, errors, cost and switches are those of attune/probe.h: a few counters.

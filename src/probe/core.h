@@ -147,6 +147,8 @@ extern const uint32_t g_levels_off[2];
 
 /// The thread's state; nullptr: no slot yet; kRefused: no slot was free.
 extern __thread ThreadState* g_thread __attribute__((tls_model("initial-exec")));
+/// Whether the thread has said that it has no work (attune_idle_begin).
+extern __thread bool g_idle __attribute__((tls_model("initial-exec")));
 inline ThreadState* const kRefused = reinterpret_cast<ThreadState*>(1);
 
 /// The thread's id, without a system call, by a documented function of the C library.

@@ -30,6 +30,8 @@ void Told(EventKind kind, ChannelFunction function, const ChannelMessage& messag
 
 }  // namespace
 
+__thread bool attune::probe::g_idle __attribute__((tls_model("initial-exec"))) = false;
+
 static_assert(int{ATTUNE_LEVEL_OFF} == int{attune::wire::kRingLevelOff});
 static_assert(int{ATTUNE_LEVEL_PROFILE} == int{attune::wire::kRingLevelProfile});
 static_assert(int{ATTUNE_LEVEL_BLAME} == int{attune::wire::kRingLevelBlame});
@@ -57,5 +59,6 @@ void attune_probe_channel_recv(attune_name_t channel, uint64_t bytes, int32_t ta
   Told(EventKind::kMessageReceived, ChannelFunction::kChannelRecv, {channel, bytes, tag, begin},
        __builtin_return_address(0));
 }
+void attune_probe_idle(int is_idle) { attune::probe::g_idle = is_idle != 0; }
 
 }  // extern "C"

@@ -249,11 +249,11 @@ TEST(PollingDelay, IsOfSleepsBetweenLooks) {
 
 /// Threads that sleep by a futex, and wake others there.
 struct FutexProgram : Program {
-  void Meet(int threads_in_all, int64_t waits, int64_t wakes) {
+  void Meet(int threads_in_all, int64_t waits, int64_t wakes, SyncKind kind = SyncKind::kFutex) {
     const ElementId futex = Object("futex 0x1");
     for (int i = 0; i < threads_in_all; ++i) {
       const ElementId member = thread[static_cast<size_t>(i)];
-      sync.push_back({5, member, futex, Site("Lock", 90), SyncKind::kFutex, waits, waits, 400 * kMs, 0, 0});
+      sync.push_back({5, member, futex, Site("Lock", 90), kind, waits, waits, 400 * kMs, 0, 0});
       sync.push_back({5, member, futex, Site("Unlock", 91), SyncKind::kWake, wakes, 0, 0, 0, 0});
       Ran(member, 500);
     }
@@ -274,6 +274,13 @@ TEST(OwnLock, IsNoneWhereOneCallWakesAll) {
   FutexProgram program;
   program.Meet(2, 100, 30);
   EXPECT_THAT(program.Findings("lock-contention"), IsEmpty());
+}
+
+TEST(OwnLock, IsNoneWhereWorkersHaveNoWork) {
+  FutexProgram program;
+  program.Meet(2, 100, 100, SyncKind::kIdle);
+  for (const char* none : {"lock-contention", "serialisation", "condition-wait"})
+    EXPECT_THAT(program.Findings(none), IsEmpty()) << none;
 }
 
 TEST(ThunderingHerd, IsOfWakeUpsForNothing) {

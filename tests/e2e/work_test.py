@@ -33,6 +33,16 @@ class Work(E2E):
         self.assertIn("distances -> refine", text)
         self.assertNotIn("work/", self.ok("report", recording, "counters"))
 
+    def test_a_worker_without_work_is_idle(self):
+        recording = self.path("idle.attune")
+        self.ok("run", "-q", "-o", recording, "--", KMEANS, "20000", "20", "20", "4")
+        waits = json.loads(self.ok("query", "--json", recording, "select kind, sum(wait_ns) as ns from sync where kind != 'wake' group by kind"))
+        kinds = {row["kind"]: row["ns"] for row in waits}
+        self.assertGreater(kinds["no work"], 0)
+        self.assertNotIn("futex", kinds)
+        findings = json.loads(self.ok("report", "--json", recording))["findings"]
+        self.assertEqual([row["kind"] for row in findings if "FutexWait" in json.dumps(row) or "workers 0x" in json.dumps(row)], [])
+
     def test_another_runtime_tells_its_own(self):
         recording = self.path("told.attune")
         self.ok("run", "-q", "-o", recording, "--", os.path.join(BUILD, "bin", "told_work"))

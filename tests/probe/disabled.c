@@ -20,5 +20,7 @@ int main(void) {
   attune_counter(0, 1);
   attune_send(0, 1, 2);
   attune_receive(0, 1, 2);
+  attune_idle_begin();
+  attune_idle_end();
   return evaluated + (int)attune_level() + attune_on();
 }

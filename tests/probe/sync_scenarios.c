@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ATTUNE_OPTIONAL
+#include "attune/probe.h"
 #include "file_scenarios.h"
 #include "scenario.h"
 
@@ -676,6 +678,24 @@ static void system_calls(void) {
   clone_with_a_stack();
 }
 
+// A worker that waits for work in each of three ways, and then for something else.
+static void idles(void) {
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  struct timespec end = soon(CLOCK_REALTIME, 5);
+  attune_idle_begin();
+  printf("idles %s", said(sem_timedwait(&semaphore, &end)));
+  pthread_mutex_lock(&mutex);
+  end = soon(CLOCK_REALTIME, 5);
+  printf(" %d", pthread_cond_timedwait(&condition, &mutex, &end));
+  pthread_mutex_unlock(&mutex);
+  const struct timespec short_time = {0, 1000000};
+  printf(" %s", said(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &short_time)));
+  attune_idle_end();
+  end = soon(CLOCK_REALTIME, 5);
+  printf(" %s\n", said(sem_timedwait(&semaphore, &end)));
+}
+
 static char early[128];
 
 // Before any library's constructor has run, the probe's too.
@@ -777,6 +797,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "cancel_c11") == 0) cancel_c11();
   if (strcmp(what, "system_calls") == 0) system_calls();
   if (strcmp(what, "once") == 0) once();
+  if (strcmp(what, "idles") == 0) idles();
   if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "hands_over") == 0) hands_over();
   if (strcmp(what, "hands_over_quickly") == 0) hands_over_quickly(first);

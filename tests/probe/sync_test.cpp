@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
     Sync, Behaviour,
     testing::Combine(testing::ValuesIn(kPrograms),
                      testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                     "hands_over", "keeps", "nested", "system_calls", "early", "inside", "once",
+                                     "hands_over", "keeps", "nested", "system_calls", "early", "inside", "once", "idles",
                                      "files", "streams")),
     [](const auto& test) { return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
@@ -329,6 +329,19 @@ TEST_P(EachProgram, WaitsForFutexesAreSeen) {
   EXPECT_EQ(sums[SyncKind::kFutex].contended, 4u) << "time was up twice, one was woken, one interrupted";
   EXPECT_EQ(sums[SyncKind::kFutex].count, 1u);
   EXPECT_EQ(sums[SyncKind::kWake].count, 3u) << "one of them by a child that shares the memory";
+}
+
+TEST_P(EachProgram, AWorkerWithoutWorkIsIdle) {
+  const SyncFolder folder;
+  Program program(Scenario("idles", {}, GetParam()), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  auto sums = Sums(&collected);
+  EXPECT_EQ(sums[SyncKind::kIdle].contended, 3u) << "at a semaphore, a condition and a futex";
+  EXPECT_EQ(sums[SyncKind::kMutex].count, 1u + OwnMutexes()) << "a lock is one all the same";
+  EXPECT_EQ(sums[SyncKind::kSemaphore].contended, 1u) << "after it had work again";
+  EXPECT_EQ(sums[SyncKind::kCondition].contended + sums[SyncKind::kFutex].contended, 0u);
 }
 
 TEST_P(EachProgram, WhoeverWaitsForAnInitialiserIsSeen) {

@@ -20,7 +20,7 @@ constexpr double kSeveral = 1.9;
 void ConcurrencyOperator::Join() {
   cells_ = 0;
   for (auto& [id, thread] : threads_) {
-    for (std::vector<float>* bins : {&thread.waiting, &thread.joining}) {
+    for (std::vector<float>* bins : {&thread.waiting, &thread.idling}) {
       TimeGrid::JoinPairs(*bins);
       cells_ += bins->size();
     }
@@ -32,22 +32,22 @@ void ConcurrencyOperator::AddEvents(const model::EventBlock& block) {
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     if (!wire::IsWait(block.kind[i]) || wire::IsCall(static_cast<SyncKind>(block.b[i]))) continue;
     const auto thread = static_cast<ElementId>(block.thread[i]);
-    const bool is_join = block.b[i] == static_cast<int64_t>(SyncKind::kJoin);
+    const bool is_idling = IsIdling(static_cast<SyncKind>(block.b[i]));
     const int64_t end_ns = SaneTime(block.t_ns[i]);
     const int64_t start_ns = end_ns - SaneTime(block.a[i]);
-    if (last.ns != nullptr && last.thread == thread && last.is_join == is_join && start_ns >= last.from_ns &&
+    if (last.ns != nullptr && last.thread == thread && last.is_idling == is_idling && start_ns >= last.from_ns &&
         end_ns <= last.to_ns) {
       *last.ns += static_cast<float>(end_ns - start_ns);
     } else {
-      last = Add(thread, is_join, start_ns, end_ns);
+      last = Add(thread, is_idling, start_ns, end_ns);
     }
   }
 }
 
-ConcurrencyOperator::Cell ConcurrencyOperator::Add(ElementId id, bool is_join, int64_t start_ns, int64_t end_ns) {
+ConcurrencyOperator::Cell ConcurrencyOperator::Add(ElementId id, bool is_idling, int64_t start_ns, int64_t end_ns) {
   for (int joined = grid_.Cover(start_ns, end_ns); joined > 0; --joined) Join();
   Thread& thread = threads_[id];
-  std::vector<float>& bins = is_join ? thread.joining : thread.waiting;
+  std::vector<float>& bins = is_idling ? thread.idling : thread.waiting;
   const size_t needed = grid_.BinsUntil(end_ns);
   if (bins.size() < needed) {
     cells_ += needed - bins.size();
@@ -61,7 +61,7 @@ ConcurrencyOperator::Cell ConcurrencyOperator::Add(ElementId id, bool is_join, i
   }
   if (needed == 0) return {};
   const int64_t to_ns = grid_.origin_ns() + static_cast<int64_t>(needed) * grid_.bin_ns();
-  return {id, is_join, to_ns - grid_.bin_ns(), to_ns, &bins[needed - 1]};
+  return {id, is_idling, to_ns - grid_.bin_ns(), to_ns, &bins[needed - 1]};
 }
 
 Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const {
@@ -69,7 +69,7 @@ Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGr
   struct Bin {
     double alive = 0;
     double waiting = 0;
-    double joining = 0;
+    double idling = 0;
   };
   std::vector<Bin> bins(TimeGrid::kBins);
   const auto bin_ns = static_cast<double>(grid.bin_ns());
@@ -81,12 +81,12 @@ Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGr
     if (member.life.thread == 0 || thread == threads_.end()) continue;
     for (size_t i = 0; i < thread->second.waiting.size(); ++i)
       bin_of(i).waiting += static_cast<double>(thread->second.waiting[i]) / bin_ns;
-    for (size_t i = 0; i < thread->second.joining.size(); ++i)
-      bin_of(i).joining += static_cast<double>(thread->second.joining[i]) / bin_ns;
+    for (size_t i = 0; i < thread->second.idling.size(); ++i)
+      bin_of(i).idling += static_cast<double>(thread->second.idling[i]) / bin_ns;
   }
   Concurrency result{.members = std::move(members)};
   for (const Bin& bin : bins) {
-    const double there = bin.alive - bin.joining;
+    const double there = bin.alive - bin.idling;
     if (there < kSeveral) continue;
     result.several_ns += bin_ns;
     result.others_ns += (there - 1) * bin_ns;

@@ -23,7 +23,7 @@ struct Member {
 
 struct Concurrency {
   std::vector<Member> members;
-  double several_ns = 0;  ///< time in which there were two members or more that did not wait for a thread's end
+  double several_ns = 0;  ///< time in which there were two members or more that had something to do
   double serial_ns = 0;   ///< part of several_ns in which at most one of them did not wait
   double others_ns = 0;   ///< the time of all members but one, meanwhile
   double waiting_ns = 0;  ///< wait time of members, meanwhile; at most others_ns
@@ -47,20 +47,20 @@ class ConcurrencyOperator final : public Operator {
   /// Nanoseconds, by part of time.
   struct Thread {
     std::vector<float> waiting;
-    std::vector<float> joining;  ///< for a thread's end: it has nothing to do meanwhile
+    std::vector<float> idling;  ///< it has nothing to do meanwhile (IsIdling)
   };
 
   /// A part of time of one thread.
   struct Cell {
     model::ElementId thread = 0;
-    bool is_join = false;
+    bool is_idling = false;
     int64_t from_ns = 0;
     int64_t to_ns = 0;
     float* ns = nullptr;
   };
 
   /// @return where it ended, until the next call; none where that has become another one
-  Cell Add(model::ElementId id, bool is_join, int64_t start_ns, int64_t end_ns);
+  Cell Add(model::ElementId id, bool is_idling, int64_t start_ns, int64_t end_ns);
   /// @param joined how often the parts of `grid` are twice as long as those that are kept
   Concurrency Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const;
   void Join();

@@ -207,7 +207,7 @@ CriticalPath JudgeCriticalPath(const model::Metadata& meta, const WaitGraph& gra
   CriticalPath path = FindCriticalPath(graph);
   std::unordered_map<ElementId, int64_t> waited;
   for (const GraphWait& wait : graph.waits) {
-    if (wait.kind != wire::SyncKind::kJoin) AddTo(waited[wait.object], wait.end_ns - wait.start_ns);
+    if (!IsIdling(wait.kind)) AddTo(waited[wait.object], wait.end_ns - wait.start_ns);
   }
   std::vector<std::pair<int64_t, ElementId>> most;
   for (const auto& [object, ns] : waited) {

@@ -18,7 +18,7 @@ using wire::SyncKind;
 
 bool IsHandedOver(SyncKind kind) {
   return IsLock(kind) || kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kFutex ||
-         kind == SyncKind::kFuture;
+         kind == SyncKind::kFuture || kind == SyncKind::kIdle;
 }
 
 /// The process with most thread time of those with several threads. 0: there is none.

@@ -10,7 +10,10 @@
 #include <climits>
 #include <cstdio>
 
+// A program is not linked with the probe: attune preloads it.
+#define ATTUNE_OPTIONAL
 #include "attune/flow/kernel.h"
+#include "attune/probe.h"
 #include "base/futex.h"
 #include "dataflow/runtime/instances.h"
 #include "dataflow/schedule/meter.h"
@@ -34,6 +37,13 @@ void Pause() {
 #else
   ::sched_yield();
 #endif
+}
+
+/// A worker that has nothing to do.
+void Sleep(const std::atomic<uint32_t>& signal, uint32_t seen, int64_t deadline_ns) {
+  attune_idle_begin();
+  FutexWait(signal, seen, deadline_ns);
+  attune_idle_end();
 }
 
 }  // namespace
@@ -317,7 +327,7 @@ void Workers::Park(Worker* worker) {
   // After this, a thread that has not seen this worker sleep has made its push visible.
   if (barrier) ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   const bool stay = !AnyWork() && !ending_.load(std::memory_order_seq_cst) && worker->number < Count();
-  if (stay) FutexWait(signal_, seen, barrier ? 0 : MonotonicNow() + kLookAgainNs);
+  if (stay) Sleep(signal_, seen, barrier ? 0 : MonotonicNow() + kLookAgainNs);
   sleeping_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -327,7 +337,7 @@ void Workers::ParkRetired(Worker* worker) {
   while (worker->number >= Count() && !ending_.load(std::memory_order_seq_cst)) {
     const uint32_t seen = retired_signal_.load(std::memory_order_seq_cst);
     if (worker->number < Count() || ending_.load(std::memory_order_seq_cst)) return;
-    FutexWait(retired_signal_, seen, 0);
+    Sleep(retired_signal_, seen, 0);
   }
 }
 

@@ -6,7 +6,7 @@ namespace attune::model {
 
 template <>
 struct Words<wire::SyncKind> {
-  static constexpr std::array<std::string_view, 23> kAll{"?",
+  static constexpr std::array<std::string_view, 24> kAll{"?",
                                                          "mutex",
                                                          "read lock",
                                                          "write lock",
@@ -28,7 +28,8 @@ struct Words<wire::SyncKind> {
                                                          "child",
                                                          "sleep",
                                                          "poll",
-                                                         "future"};
+                                                         "future",
+                                                         "no work"};
   static_assert(kAll.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
 };
 

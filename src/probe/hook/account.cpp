@@ -224,6 +224,7 @@ void ReleasedAwaited(const void* object, const SyncEntry* entry, SyncKind kind, 
 
 SyncEntry* BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks) {
   if (IsInTellingRuntime(Address(site))) return nullptr;
+  kind = MeantBy(kind);
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
   if (entry == nullptr) return nullptr;
   wire::RingSlot* slot = g_thread->slot;
@@ -245,6 +246,7 @@ static void AddUnserved(SyncEntry* entry, uint64_t waited) {
 
 void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, uint64_t now, bool came) {
   if (IsInTellingRuntime(Address(site)) || IsPartOfMpi(kind)) return;  // part of a wait that is told as a whole
+  kind = MeantBy(kind);
   const uint64_t waited = now > ticks_before ? now - ticks_before : 0;
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
   if (entry != nullptr) {

@@ -23,6 +23,12 @@ inline bool IsPartOfMpi(SyncKind kind) {
   return __builtin_expect(g_mpi_stack != 0, 0) && kind != SyncKind::kMpi && kind != SyncKind::kFile;
 }
 
+/// The kind of a wait until another thread wakes this one: of a worker without work it is no wait for anything.
+inline SyncKind MeantBy(SyncKind kind) {
+  const bool is_woken = kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kFutex;
+  return __builtin_expect(g_idle, 0) && is_woken ? SyncKind::kIdle : kind;
+}
+
 /// The entry of (object, site, kind), made if it is new. nullptr: no slot, or the table is full (counted).
 [[gnu::noinline]] SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind);
 

@@ -43,6 +43,7 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kFile:
     case SyncKind::kMpi: return model::ToString(kind);
     case SyncKind::kFuture: return kFutures;
+    case SyncKind::kIdle: return "workers";
     case SyncKind::kCreate: return "thread creations";
     case SyncKind::kChild: return "children";
     case SyncKind::kSleep: return "sleeps";

@@ -1,6 +1,6 @@
 // What a thread can wait for, as the page shows it.
 
-export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'future' | 'file' | 'mpi' | 'create' | 'child' | 'sleep' | 'poll'
+export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'future' | 'idle' | 'file' | 'mpi' | 'create' | 'child' | 'sleep' | 'poll'
   | 'pipe' | 'socket' | 'device' | 'event' | 'signal' | 'memory' | 'stopped' | 'call';
 
 export const STATES: Record<State, { name: string; color: string }> = {
@@ -13,6 +13,7 @@ export const STATES: Record<State, { name: string; color: string }> = {
   openmp: { name: 'OpenMP', color: '--wait-openmp' },
   once: { name: 'initialiser', color: '--wait-once' },
   future: { name: 'future', color: '--wait-future' },
+  idle: { name: 'no work', color: '--wait-idle' },
   file: { name: 'file', color: '--wait-file' },
   mpi: { name: 'MPI', color: '--wait-mpi' },
   create: { name: 'thread creation', color: '--wait-create' },
@@ -35,7 +36,7 @@ const BY_NUMBER: State[] = [];
 // The same names as in an account (AccountName in src/analysis/account/account.h).
 const NUMBERS: [number, State][] = [
   [1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'lock'], [12, 'barrier'], [13, 'openmp'], [14, 'openmp'],
-  [15, 'once'], [16, 'file'], [17, 'mpi'], [18, 'create'], [19, 'child'], [20, 'sleep'], [21, 'poll'], [22, 'future'],
+  [15, 'once'], [16, 'file'], [17, 'mpi'], [18, 'create'], [19, 'child'], [20, 'sleep'], [21, 'poll'], [22, 'future'], [23, 'idle'],
 ];
 for (const [number, state] of NUMBERS) BY_NUMBER[number] = state;
 
@@ -51,5 +52,6 @@ export function stateOf(kind: string): State {
   if (kind.startsWith('OpenMP')) return 'openmp';
   if (kind === 'MPI') return 'mpi';
   if (kind === 'thread creation') return 'create';
+  if (kind === 'no work') return 'idle';
   return ALL_STATES.find((state) => state === kind) ?? 'lock';
 }

@@ -199,8 +199,8 @@ ElementId MainWaker(const std::map<ElementId, WakeUps>& by_thread) {
 
 /// Whether the lock of Python's interpreter is what is waited for, which is a class of its own.
 bool IsForInterpreter(const FindingInput& input, ElementId process) {
-  const auto is_no_join = [](const ObjectSums& object) { return object.kind != SyncKind::kJoin; };
-  const int64_t all_ns = Merge(input, process, is_no_join).total.wait_ns;
+  const auto is_wait = [](const ObjectSums& object) { return !IsIdling(object.kind); };
+  const int64_t all_ns = Merge(input, process, is_wait).total.wait_ns;
   return PartOf(WaitsForInterpreter(input, process).total.wait_ns, all_ns) >= kForInterpreter;
 }
 
@@ -228,7 +228,7 @@ bool FindTurns(const FindingInput& input, ElementId process, const Concurrency& 
                std::vector<Finding>& findings) {
   const double cpu_ns = CpuNs(input, process);
   const ObjectSums sums =
-      Merge(input, process, [](const ObjectSums& object) { return object.kind != SyncKind::kJoin; });
+      Merge(input, process, [](const ObjectSums& object) { return !IsIdling(object.kind); });
   if (!TakeTurns(input, process, concurrency, sums)) return false;
   const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
   if (!somebody_runs && !Rotates(concurrency)) return true;
