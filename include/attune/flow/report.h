@@ -41,10 +41,13 @@ struct Error {
 
 inline constexpr int kHistogramBuckets = 40;
 
-/// Bytes of a field that a kernel has moved.
+/// Bytes of a field that a kernel has moved, by a fetch or a store.
 struct FieldBytes {
   std::string field;
   double bytes = 0;
+  int64_t age = 0;       ///< that it uses: added to the age of the instance, or fixed
+  bool fixed = false;    ///< always the same age, or a field without ages
+  bool streams = false;  ///< of a fetch: instances start before the age is complete, as soon as their elements are there
 };
 
 /// The cost of one kernel until now. Times come from samples of whole ranges of instances, scaled to all instances.
@@ -59,6 +62,8 @@ struct KernelCost {
   std::vector<FieldBytes> fetches;  ///< all instances: bytes of the slices that they fetched, a row a slice
   std::vector<FieldBytes> stores;   ///< all instances: bytes that they stored
   int64_t deadlines_missed = 0;
+  double longest_ns = 0;       ///< sum over its ages: the longest timed range of each
+  bool ordered = false;        ///< one age after the other: kOrdered, and sources
   int64_t grain = 1;           ///< instances a range at the end
   std::string implementation;  ///< "avx2": the code that ran, of kernels that have several; empty: there is only one
   std::string fused_into;      ///< the kernel behind which this one runs without a barrier; empty: none

@@ -1,6 +1,6 @@
 #include "analysis/page/page_document.h"
 #include "analysis/page/page_json.h"
-#include "analysis/work/work_graph.h"
+#include "analysis/work/work_json.h"
 
 namespace attune::analysis {
 namespace {
@@ -11,7 +11,7 @@ Result<std::string> Work(const PageRequest& request) {
   WorkSums sums(request.range.value_or(kWholeRun));
   Operator* const operators[] = {&sums};
   ATTUNE_CHECK_OK(FeedRows(request.source, operators));
-  return JsonText(WorkGraphJson(sums.Graph()));
+  return JsonText(WorkJson(sums.Graph()));
 }
 
 }  // namespace

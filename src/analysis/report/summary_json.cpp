@@ -10,6 +10,7 @@
 #include "analysis/report/regions.h"
 #include "analysis/report/summary.h"
 #include "analysis/waits/wait_json.h"
+#include "analysis/work/work_json.h"
 
 namespace attune::analysis {
 namespace {
@@ -198,7 +199,7 @@ std::string ToJson(const Summary& summary) {
       {"verdict", ToJson(summary.verdict)},
       {"findings", ToJson(summary.findings)},
       {"account", ToJson(summary.account)},
-      {"work", WorkGraphJson(summary.work)},
+      {"work", WorkJson(summary.work)},
       {"thread_counts", ThreadCountsJson(summary.thread_counts)},
       {"efficiencies", JsonRows(summary.efficiencies, EfficiencyJson)},
       {"totals", TotalsJson(summary.totals)},

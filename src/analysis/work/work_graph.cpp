@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <tuple>
 
 #include "base/text.h"
 #include "model/program_series.h"
@@ -11,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "work/";
 
-/// "work/KERNEL/WHAT" or "work/KERNEL/WHAT/FIELD".
+/// "work/KERNEL/WHAT" or "work/KERNEL/WHAT/FIELD"; without a kernel: of all together.
 struct Name {
   std::string kernel, what, other;
 };
@@ -23,11 +25,32 @@ Name NameOf(std::string_view counter) {
 
 void AddTo(WorkKernel& kernel, const Name& name, int64_t grown, int64_t last) {
   if (name.what == "instances") kernel.instances += grown;
+  if (name.what == "ranges") kernel.ranges += grown;
   if (name.what == "ages") kernel.ages += grown;
+  if (name.what == "longest_ns") kernel.longest_ns += static_cast<double>(grown);
+  if (name.what == "ordered") kernel.is_ordered = kernel.is_ordered || last != 0;
   if (name.what == "dispatch_ns") kernel.dispatch_ns += static_cast<double>(grown);
   if (name.what == "body_ns") kernel.body_ns += static_cast<double>(grown);
   if (name.what == "grain") kernel.grain = std::max(kernel.grain, last);
   if (name.what == "behind" && last != 0) kernel.runs_behind = name.other;
+}
+
+struct Values {
+  int64_t grown = 0;
+  int64_t last = 0;
+};
+
+/// Of a field that a kernel uses: "fetch/FIELD" has bytes, "fetch_age/FIELD" and "streams/FIELD" say how it is fetched.
+void AddTo(WorkData& data, std::string_view what, const Values& values) {
+  if (what == "streams") {
+    data.is_streamed = values.last != 0;
+  } else if (what == "fetch" || what == "store") {
+    data.bytes += static_cast<double>(values.grown);
+  } else {
+    data.has_age = true;
+    data.age = values.last;
+    data.is_fixed = what.ends_with("_fixed");
+  }
 }
 
 }  // namespace
@@ -62,40 +85,33 @@ void WorkSums::AddSamples(const model::Stream& stream, const model::SampleBlock&
 }
 
 WorkGraph WorkSums::Graph() const {
+  WorkGraph graph;
   std::map<std::string, WorkKernel> kernels;
-  std::map<std::string, WorkData> data;
+  std::map<std::tuple<std::string, std::string, bool>, WorkData> data;
   for (const auto& [id, counter] : counters_) {
     const Name name = NameOf(counter.name);
-    if (name.kernel.empty() || name.what.empty()) continue;
-    const int64_t grown = std::max<int64_t>(0, counter.last - counter.before);
+    const Values values{std::max<int64_t>(0, counter.last - counter.before), counter.last};
+    if (name.kernel.empty()) {
+      if (name.what == "threads") graph.threads = std::max(graph.threads, values.last);
+      if (name.what == "wall_ns") graph.wall_ns += static_cast<double>(values.grown);
+      continue;
+    }
+    if (name.what.empty()) continue;
     WorkKernel& kernel = kernels[name.kernel];
     kernel.name = name.kernel;
-    AddTo(kernel, name, grown, counter.last);
-    if (name.what != "fetch" && name.what != "store") continue;
-    WorkData& row = data[counter.name];
-    row = {name.kernel, name.other, name.what == "store", row.bytes + static_cast<double>(grown)};
+    AddTo(kernel, name, values.grown, values.last);
+    const bool is_store = name.what.starts_with("store");
+    if (!is_store && !name.what.starts_with("fetch") && name.what != "streams") continue;
+    WorkData& row = data[{name.kernel, name.other, is_store}];
+    row.kernel = name.kernel;
+    row.field = name.other;
+    row.is_store = is_store;
+    AddTo(row, name.what, values);
   }
-  WorkGraph graph;
   for (auto& [name, kernel] : kernels) graph.kernels.push_back(std::move(kernel));
   for (auto& [name, row] : data) graph.data.push_back(std::move(row));
   std::ranges::stable_sort(graph.kernels, std::greater(), &WorkKernel::all_ns);
   return graph;
-}
-
-Json WorkGraphJson(const WorkGraph& graph) {
-  const auto kernel = [](const WorkKernel& row) -> Json {
-    return {{"kernel", row.name},
-            {"instances", row.instances},
-            {"ages", row.ages},
-            {"grain", row.grain},
-            {"body_ns", row.body_ns},
-            {"dispatch_ns", row.dispatch_ns},
-            {"runs_behind", row.runs_behind}};
-  };
-  const auto data = [](const WorkData& row) -> Json {
-    return {{"kernel", row.kernel}, {"field", row.field}, {"stores", row.is_store}, {"bytes", row.bytes}};
-  };
-  return {{"kernels", JsonRows(graph.kernels, kernel)}, {"data", JsonRows(graph.data, data)}};
 }
 
 }  // namespace attune::analysis

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/documents/json_rows.h"
 #include "analysis/operators/operator.h"
 
 namespace attune::analysis {
@@ -17,9 +16,12 @@ struct WorkKernel {
   std::string name;
   int64_t instances = 0;
   int64_t ages = 0;         ///< 0: the runtime has none
+  int64_t ranges = 0;       ///< in which they were dispatched; 0: not told
   int64_t grain = 0;        ///< instances that are dispatched together, at last; 0: not told
+  bool is_ordered = false;  ///< one age after the other
   double dispatch_ns = 0;   ///< of all instances
   double body_ns = 0;       ///< of all instances
+  double longest_ns = 0;    ///< the longest range of each age, all ages together
   std::string runs_behind;  ///< the kernel behind which it runs without a barrier, at last; empty: none
 
   double all_ns() const { return dispatch_ns + body_ns; }
@@ -31,11 +33,17 @@ struct WorkData {
   std::string field;
   bool is_store = false;
   double bytes = 0;
+  bool has_age = false;   ///< the runtime says which
+  int64_t age = 0;        ///< that is used: added to the age of the instance, or fixed
+  bool is_fixed = false;
+  bool is_streamed = false;  ///< instances start before the age is complete
 };
 
 struct WorkGraph {
   std::vector<WorkKernel> kernels;  ///< most time first
   std::vector<WorkData> data;       ///< by kernel and field
+  int64_t threads = 0;              ///< at last; 0: not told
+  double wall_ns = 0;               ///< of all runs; 0: not told
 };
 
 /// True for the counters of a program that are part of this.
@@ -62,8 +70,5 @@ class WorkSums final : public Operator {
   std::map<model::SeriesId, Counter> counters_;
   std::map<model::StreamId, std::vector<Counter*>> counters_of_;
 };
-
-/// `kernels` and `data`.
-Json WorkGraphJson(const WorkGraph& graph);
 
 }  // namespace attune::analysis

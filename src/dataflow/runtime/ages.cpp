@@ -529,6 +529,7 @@ void Engine::Finish(Instances* instances) {
   if (instances->empty) NoteMissing(*instances);
   if (instances->started && instances->total > 0) {
     ++state.ages;
+    state.longest_ticks += static_cast<double>(instances->longest_ticks.exchange(0, std::memory_order_relaxed));
     for (size_t s = 0; s < info.fetches.size(); ++s)
       state.fetched_bytes[s] +=
           static_cast<double>(instances->fetched_bytes[s]) * static_cast<double>(instances->total);

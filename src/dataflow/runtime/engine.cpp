@@ -88,7 +88,7 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
     }
   }
   workers_->SetCount(threads);
-  publisher_ = Publisher::Start([this] { return Costs(); });
+  publisher_ = Publisher::Start([this] { return Publisher::Costs{Costs(), Threads(), NowNs()}; });
   if (options.kernel_timeout.count() > 0) {
     watchdog_ = std::make_unique<Watchdog>(
         options.kernel_timeout.count(), [this] { return workers_->Cells(); },
@@ -303,19 +303,24 @@ void Engine::CloseFeed(int field) {
 std::vector<KernelCost> Engine::CostsLocked() const {
   std::vector<KernelCost> costs;
   // A graph that cannot run may have slices of another one.
-  const auto field_name = [this](const SliceInfo& slice) {
+  const auto moved = [this](const SliceInfo& slice, double bytes) {
     const auto field = static_cast<size_t>(slice.field);
-    return field < graph_.fields.size() ? graph_.fields[field].name : std::string();
+    const bool is_fixed = slice.kind != AgeKind::kVariable;
+    return FieldBytes{field < graph_.fields.size() ? graph_.fields[field].name : "", bytes, slice.age, is_fixed};
   };
   for (size_t k = 0; k < kernels_.size(); ++k) {
     const KernelInfo& info = graph_.kernels[k];
     KernelCost cost;
     cost.kernel = info.name;
     for (size_t s = 0; s < info.fetches.size(); ++s)
-      cost.fetches.push_back({field_name(info.fetches[s]), kernels_[k].fetched_bytes[s]});
-    for (const SliceInfo& store : info.stores) cost.stores.push_back({field_name(store), 0});
+      cost.fetches.push_back(moved(info.fetches[s], kernels_[k].fetched_bytes[s]));
+    if (k < plan_.kernels.size() && plan_.kernels[k].stream >= 0)
+      cost.fetches[static_cast<size_t>(plan_.kernels[k].stream)].streams = true;
+    for (const SliceInfo& store : info.stores) cost.stores.push_back(moved(store, 0));
     workers_->AddCosts(static_cast<int>(k), &cost);
     cost.ages = kernels_[k].ages;
+    cost.longest_ns = workers_->Ns(kernels_[k].longest_ticks);
+    cost.ordered = info.ordered || (k < plan_.kernels.size() && plan_.kernels[k].source);
     for (size_t s = 0; s < info.stores.size(); ++s) {
       if (info.stores[s].element)
         cost.stores[s].bytes += static_cast<double>(info.stores[s].element_bytes) * static_cast<double>(cost.instances);

@@ -74,6 +74,7 @@ class Engine final : public RunBase {
     std::vector<Instances*> pool;
     int64_t source_end = kNoLimit;  ///< ages above do not exist
     int64_t ages = 0;
+    double longest_ticks = 0;  ///< of all its ages, the longest timed range of each
     std::array<double, kMaxSlices> fetched_bytes = {};
   };
   /// An instance that cannot run as one of its ages stays empty.

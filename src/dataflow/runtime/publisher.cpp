@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -35,20 +36,44 @@ class Sum {
   int64_t told_ = 0;
 };
 
-/// Bytes by field: several slices of one are told together.
-using Sums = std::map<std::string, Sum>;
+/// One field that a kernel fetches from or stores into: several slices of it are told together.
+class Moved {
+ public:
+  /// @param use "fetch", "store"
+  Moved(const char* kernel, const std::string& use, const FieldBytes& slice)
+      : bytes_(Name(kernel, use + "/", slice)),
+        age_(Name(kernel, use + (slice.fixed ? "_fixed/" : "_age/"), slice)),
+        streams_(slice.streams ? Name(kernel, "streams/", slice) : 0),
+        latest_(slice.age) {}
+  void Add(const FieldBytes& slice) { latest_ = std::max(latest_, slice.age); }
+  void Tell(double bytes) {
+    bytes_.Tell(bytes);
+    attune_counter(age_, latest_);
+    if (streams_ != 0) attune_counter(streams_, 1);
+  }
 
-Sums SumsOf(const std::vector<FieldBytes>& slices, attune_work_data_t name(const char*, const char*),
-            const char* kernel) {
-  Sums sums;
-  for (const FieldBytes& slice : slices) sums.try_emplace(slice.field, name(kernel, slice.field.c_str()));
-  return sums;
+ private:
+  static attune_name_t Name(const char* kernel, const std::string& what, const FieldBytes& slice) {
+    return attune_work_name_(kernel, what.c_str(), slice.field.c_str());
+  }
+  Sum bytes_;
+  attune_name_t age_, streams_;
+  int64_t latest_;
+};
+
+/// By field.
+using Uses = std::map<std::string, Moved>;
+
+Uses UsesOf(const char* kernel, const char* use, const std::vector<FieldBytes>& slices) {
+  Uses uses;
+  for (const FieldBytes& slice : slices) uses.try_emplace(slice.field, kernel, use, slice).first->second.Add(slice);
+  return uses;
 }
 
-void Tell(Sums& sums, const std::vector<FieldBytes>& slices) {
+void Tell(Uses& uses, const std::vector<FieldBytes>& slices) {
   std::map<std::string, double> bytes;
   for (const FieldBytes& slice : slices) bytes[slice.field] += slice.bytes;
-  for (const auto& [field, all] : bytes) sums.at(field).Tell(all);
+  for (const auto& [field, all] : bytes) uses.at(field).Tell(all);
 }
 
 }  // namespace
@@ -58,30 +83,57 @@ struct Publisher::Kernel {
   explicit Kernel(const KernelCost& cost)
       : name(cost.kernel),
         instances(Name("instances")),
+        ranges(Name("ranges")),
+        ages(Name("ages")),
         dispatch_ns(Name("dispatch_ns")),
         body_ns(Name("body_ns")),
-        ages(Name("ages")),
+        longest_ns(Name("longest_ns")),
         grain(Name("grain")),
-        fetches(SumsOf(cost.fetches, attune_work_fetches, name.c_str())),
-        stores(SumsOf(cost.stores, attune_work_stores, name.c_str())) {}
+        ordered(Name("ordered")),
+        fetches(UsesOf(name.c_str(), "fetch", cost.fetches)),
+        stores(UsesOf(name.c_str(), "store", cost.stores)) {}
   attune_name_t Name(const char* what, const char* other = "") const {
     return attune_work_name_(name.c_str(), what, other);
   }
+  void Tell(const KernelCost& cost);
 
   std::string name;
-  Sum instances, dispatch_ns, body_ns, ages;
-  attune_name_t grain;
-  Sums fetches, stores;
+  Sum instances, ranges, ages, dispatch_ns, body_ns, longest_ns;
+  attune_name_t grain, ordered;
+  Uses fetches, stores;
   std::map<std::string, attune_name_t> behind;  ///< by the kernel behind which it has run
 };
 
-std::unique_ptr<Publisher> Publisher::Start(std::function<std::vector<KernelCost>()> costs) {
+/// The counters of all kernels together: those of a kernel without a name.
+struct Publisher::Run {
+  Sum wall_ns{attune_work_name_("", "wall_ns", "")};
+  attune_name_t threads = attune_work_name_("", "threads", "");
+};
+
+void Publisher::Kernel::Tell(const KernelCost& cost) {
+  instances.Tell(static_cast<double>(cost.instances));
+  ranges.Tell(static_cast<double>(cost.ranges));
+  ages.Tell(static_cast<double>(cost.ages));
+  dispatch_ns.Tell(cost.dispatch_ns);
+  body_ns.Tell(cost.kernel_ns);
+  longest_ns.Tell(cost.longest_ns);
+  attune_counter(grain, cost.grain);
+  attune_counter(ordered, cost.ordered ? 1 : 0);
+  detail::Tell(fetches, cost.fetches);
+  detail::Tell(stores, cost.stores);
+  if (!cost.fused_into.empty() && !behind.contains(cost.fused_into))
+    behind[cost.fused_into] = Name("behind/", cost.fused_into.c_str());
+  for (const auto& [first, counter] : behind) attune_counter(counter, first == cost.fused_into ? 1 : 0);
+}
+
+std::unique_ptr<Publisher> Publisher::Start(std::function<Costs()> costs) {
   if (!attune_on()) return nullptr;
   return std::unique_ptr<Publisher>(new Publisher(std::move(costs)));
 }
 
-Publisher::Publisher(std::function<std::vector<KernelCost>()> costs) : costs_(std::move(costs)) {
-  for (const KernelCost& cost : costs_()) kernels_.emplace_back(cost);
+Publisher::Publisher(std::function<Costs()> costs) : costs_(std::move(costs)) {
+  for (const KernelCost& cost : costs_().kernels) kernels_.emplace_back(cost);
+  run_ = std::make_unique<Run>();
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -109,21 +161,10 @@ void Publisher::Loop() {
 }
 
 void Publisher::Publish() {
-  const std::vector<KernelCost> costs = costs_();
-  for (size_t k = 0; k < costs.size(); ++k) {
-    const KernelCost& cost = costs[k];
-    Kernel& kernel = kernels_[k];
-    kernel.instances.Tell(static_cast<double>(cost.instances));
-    kernel.dispatch_ns.Tell(cost.dispatch_ns);
-    kernel.body_ns.Tell(cost.kernel_ns);
-    kernel.ages.Tell(static_cast<double>(cost.ages));
-    attune_counter(kernel.grain, cost.grain);
-    Tell(kernel.fetches, cost.fetches);
-    Tell(kernel.stores, cost.stores);
-    if (!cost.fused_into.empty() && !kernel.behind.contains(cost.fused_into))
-      kernel.behind[cost.fused_into] = kernel.Name("behind/", cost.fused_into.c_str());
-    for (const auto& [first, name] : kernel.behind) attune_counter(name, first == cost.fused_into ? 1 : 0);
-  }
+  const Costs costs = costs_();
+  for (size_t k = 0; k < costs.kernels.size(); ++k) kernels_[k].Tell(costs.kernels[k]);
+  run_->wall_ns.Tell(static_cast<double>(costs.wall_ns));
+  attune_counter(run_->threads, costs.threads);
 }
 
 }  // namespace attune::flow::detail

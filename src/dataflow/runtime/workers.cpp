@@ -39,6 +39,13 @@ void Pause() {
 #endif
 }
 
+void NoteRange(Instances* instances, uint64_t ticks) {
+  std::atomic<uint64_t>& longest = instances->longest_ticks;
+  for (uint64_t known = longest.load(std::memory_order_relaxed); known < ticks;) {
+    if (longest.compare_exchange_weak(known, ticks, std::memory_order_relaxed)) return;
+  }
+}
+
 /// A worker that has nothing to do.
 void Sleep(const std::atomic<uint32_t>& signal, uint32_t seen, int64_t deadline_ns) {
   attune_idle_begin();
@@ -208,6 +215,7 @@ int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
     const uint64_t start = Ticks();
     kernel.run(kernel.body, context);
     const uint64_t end = Ticks();
+    NoteRange(task.instances, end - start);
     AddSample(&cell, rate_, {context.executed, end - start, context.body_ticks, context.body_pieces});
     engine_->granularity().Sampled(task.instances->kernel, &cell, Count(), engine_->NowNs());
     // What seemed not worth waking somebody for may have become so.

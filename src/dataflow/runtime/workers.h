@@ -65,6 +65,7 @@ class Workers {
   std::vector<const Running*> Cells() const;
   /// Of this kernel, all workers together. @thread any
   void AddCosts(int kernel, KernelCost* cost) const;
+  double Ns(double ticks) const { return rate_.Ns(ticks); }
 
  private:
   void Loop(Worker* worker);
