@@ -121,11 +121,13 @@ TEST_F(WorkModelTest, DispatchIsPartOfTheWork) {
 }
 
 TEST_F(WorkModelTest, StreamedElementsDoNotWaitForTheWholeAge) {
-  Kernel("make", 10, 10, 1);
-  Kernel("take", 10, 10, 1);
+  Kernel("make", 20, 4, 1);
+  Kernel("take", 4, 4, 1);
   Stores("make", "f");
-  Uses("take", "f", false).is_streamed = true;
-  EXPECT_NEAR(Made(2, 11).modelled_ns, 11 * kMs, 1) << "the last one is taken when it is made";
+  Fetches("take", "f");
+  EXPECT_NEAR(Made(3, 12).modelled_ns, 12 * kMs, 1) << "the fourth is made alone, then two rounds";
+  graph_.data.back().is_streamed = true;
+  EXPECT_NEAR(Made(3, 11).modelled_ns, 11 * kMs, 1) << "three are taken meanwhile";
 }
 
 TEST_F(WorkModelTest, AnInitialAgeComesFromAnotherKernel) {

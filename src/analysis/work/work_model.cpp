@@ -6,6 +6,7 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace attune::analysis {
@@ -63,7 +64,7 @@ class Simulation {
     undone_.assign(static_cast<size_t>(ages_), 0);
     for (size_t i = 0; i < tasks_.size(); ++i) Connect(i);
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      if (tasks_[i].needs == 0) ready_.insert({tasks_[i].age, i});
+      if (tasks_[i].needs == 0) MakeReady(i);
     }
   }
 
@@ -85,7 +86,7 @@ class Simulation {
       done[static_cast<size_t>(task.age)] = now;
       if (--undone_[static_cast<size_t>(task.age)] == 0) MoveOldest();
       for (const size_t next : task.wakes) {
-        if (--tasks_[next].needs == 0) ready_.insert({tasks_[next].age, next});
+        if (--tasks_[next].needs == 0) MakeReady(next);
       }
     }
     return done;
@@ -132,6 +133,8 @@ class Simulation {
     }
   }
 
+  void MakeReady(size_t index) { ready_.insert({!ShapeOf(tasks_[index]).is_ordered, tasks_[index].age, index}); }
+
   bool MayBegin(const Task& task) const {
     if (task.age > oldest_ + kAhead) return false;
     const int64_t ranges = ShapeOf(task).ranges;
@@ -140,14 +143,15 @@ class Simulation {
     });
   }
 
-  /// The oldest age first.
+  /// The oldest age first, but before all what goes one age after the other: it is short of time, not of threads.
   bool StartOne(double now) {
-    for (auto at = ready_.begin(); at != ready_.end() && at->first <= oldest_ + kAhead; ++at) {
-      Task& task = tasks_[at->second];
+    for (auto at = ready_.begin(); at != ready_.end(); ++at) {
+      const size_t index = std::get<2>(*at);
+      Task& task = tasks_[index];
       if (!MayBegin(task)) continue;
       const Shape& shape = ShapeOf(task);
       const bool is_longest = task.begun == shape.ranges / 2;
-      running_.push({now + (is_longest ? shape.longest_ns : shape.range_ns), at->second});
+      running_.push({now + (is_longest ? shape.longest_ns : shape.range_ns), index});
       if (++task.begun == shape.ranges) ready_.erase(at);
       return true;
     }
@@ -166,7 +170,7 @@ class Simulation {
   std::vector<Task> tasks_;
   std::vector<size_t> first_task_;  ///< by kernel
   std::vector<int64_t> undone_;     ///< tasks, by age
-  std::set<std::pair<int64_t, size_t>> ready_;
+  std::set<std::tuple<bool, int64_t, size_t>> ready_;  ///< in the order in which they are begun
   std::priority_queue<std::pair<double, size_t>, std::vector<std::pair<double, size_t>>, std::greater<>> running_;
 };
 
