@@ -29,7 +29,13 @@ class Work(E2E):
         self.assertEqual(data["assign", "distances", True], 4 * POINTS * CENTRES * ITERATIONS)
         self.assertEqual(data["refine", "distances", False], 4 * POINTS * CENTRES * CENTRES * ITERATIONS)
         self.assertEqual(data["init", "points", True], 8 * POINTS)
+        self.assertEqual(work["threads"], 2)
+        ages = {(row["kernel"], row["field"], row["stores"]): (row["age"], row["fixed"], row["streams"]) for row in work["data"]}
+        self.assertEqual(ages["refine", "centres", True], (1, False, False))
+        self.assertEqual(ages["init", "points", True], (0, True, False))
+        self.assertGreater(work["forecast"]["modelled_ns"], 0)
         text = self.ok("report", recording, "work")
+        self.assertIn("of run on 2 threads", text)
         self.assertIn("distances -> refine", text)
         self.assertNotIn("work/", self.ok("report", recording, "counters"))
 

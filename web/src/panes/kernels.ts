@@ -9,7 +9,7 @@ import { count, longWords, share, time, words } from '../panels/columns';
 import { Table } from '../panels/table';
 import { uses, type DocumentName } from '../session/documents';
 import type { Pane, OwnPane, PaneHost } from '../waits/workspaces';
-import { layOut, pictureOf, type Work, type WorkEdge, type WorkKernel, type WorkNode, type WorkPicture } from '../work/graph';
+import { boundBy, forecastText, layOut, pictureOf, savedIfHalved, type Work, type WorkEdge, type WorkKernel, type WorkNode, type WorkPicture } from '../work/graph';
 import './kernels.css';
 
 type Nodes = 'fields' | 'kernels';
@@ -31,6 +31,7 @@ class KernelsPane implements Pane {
   readonly root: HTMLElement;
   readonly documents = [uses('work', (work) => this.show(work))];
   private readonly summary = el('span', { className: 'waits-summary' });
+  private readonly forecast = el('p', { className: 'kernels-forecast' });
   private readonly nodes = new Segments<Nodes>(NODES, (nodes) => {
     this.host.choose([nodes]);
     this.draw();
@@ -39,7 +40,7 @@ class KernelsPane implements Pane {
   private readonly table = new Table<WorkKernel>('No kernels.', null);
   private readonly none = el('div', { className: 'kernels-none' }, el('p', {}, 'Being computed …'));
   private readonly bar: HTMLElement;
-  private work: Work = { kernels: [], data: [] };
+  private work: Work = { threads: 0, kernels: [], data: [], forecast: null };
   private all = 1;
 
   constructor(private readonly host: PaneHost) {
@@ -54,10 +55,11 @@ class KernelsPane implements Pane {
       time('Dispatch each', 'Of an instance', ({ dispatch_ns: dispatch, instances }) => dispatch / instances),
       count('Ages', 'That have ended', ({ ages }) => ages, '76px'),
       count('Grain', 'Instances that are dispatched together, at last', ({ grain }) => grain, '76px'),
+      share('Run if halved', 'Part of the run that is saved if its instances take half as long, by a model of the run', ({ kernel }) => savedIfHalved(this.work, kernel), '116px'),
       words<WorkKernel>('Behind', 'minmax(80px, 0.6fr)', ({ runs_behind: behind }) => behind),
     ], 'Share');
     this.bar = el('div', { className: 'waits-bar' }, this.nodes.root, this.summary, el('span', { className: 'grow' }), drawingChoice('Save the kernels', 'kernels', () => this.canvas));
-    this.root = el('div', { className: 'kernels' }, this.bar, this.canvas, this.none, this.table.root);
+    this.root = el('div', { className: 'kernels' }, this.bar, this.forecast, this.canvas, this.none, this.table.root);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.restore();
   }
@@ -83,12 +85,13 @@ class KernelsPane implements Pane {
   private show(work: Work): void {
     this.work = work;
     const isEmpty = work.kernels.length === 0;
-    for (const part of [this.bar, this.canvas, this.table.root]) part.hidden = isEmpty;
+    for (const part of [this.bar, this.forecast, this.canvas, this.table.root]) part.hidden = isEmpty;
     this.none.hidden = !isEmpty;
     if (isEmpty) this.none.replaceChildren(el('h2', {}, 'No task runtime has told what its kernels cost'), ...HOW_TO.map(([what, line]) => el('p', {}, el('span', {}, what), el('code', {}, line))));
     this.all = Math.max(1, work.kernels.reduce((sum, kernel) => sum + allOf(kernel), 0));
     const dispatch = work.kernels.reduce((sum, kernel) => sum + kernel.dispatch_ns, 0);
     this.summary.textContent = `${work.kernels.length} kernels, ${formatDuration(this.all)} of CPU time, ${((100 * dispatch) / this.all).toFixed(1)} % of it dispatch`;
+    this.forecast.textContent = forecastText(work);
     this.table.setRows(work.kernels);
     this.draw();
   }
@@ -113,17 +116,22 @@ class KernelsPane implements Pane {
     return Math.max(kernel ? 144 : 48, Math.min(28, name.length) * LETTER + 24);
   }
 
+  private classesOf({ kernel, runs_behind: behind }: WorkKernel): string {
+    return ['kernel', ...(behind === '' ? [] : ['behind']), ...(kernel === boundBy(this.work) ? ['bounds'] : [])].join(' ');
+  }
+
   private drawNode(node: WorkNode, { x, y }: { x: number; y: number }): SVGElement {
     const { name, kernel } = node;
     const [width, height] = [this.widthOf(node), kernel ? KERNEL_HEIGHT : FIELD_HEIGHT];
     const short = name.length > 28 ? `${name.slice(0, 27)}…` : name;
-    const box = svg('rect', { 'x': x - width / 2, 'y': y - height / 2, width, height, 'rx': kernel ? 6 : 13, 'class': kernel ? (kernel.runs_behind === '' ? 'kernel' : 'kernel behind') : 'field' });
+    const box = svg('rect', { 'x': x - width / 2, 'y': y - height / 2, width, height, 'rx': kernel ? 6 : 13, 'class': kernel ? this.classesOf(kernel) : 'field' });
     const title = svg('text', { 'x': x, 'y': y - (kernel ? 8 : 0), 'dy': '0.35em', 'text-anchor': 'middle', 'class': kernel ? 'name' : 'field-name' }, short);
     if (!kernel) return svg('g', {}, box, title);
     const part = allOf(kernel) / this.all;
     (box as SVGElement).style.fill = `color-mix(in srgb, var(--accent) ${Math.round(part * STRONGEST)}%, var(--surface-high))`;
     const each = kernel.instances > 0 ? formatDuration(kernel.body_ns / kernel.instances) : '–';
-    const tip = `${name}: ${formatCount(kernel.instances)} instances, ${formatDuration(kernel.body_ns)} themselves, ${formatDuration(kernel.dispatch_ns)} dispatch${kernel.runs_behind === '' ? '' : `, right behind ${kernel.runs_behind}`}`;
+    const saved = savedIfHalved(this.work, name);
+    const tip = `${name}: ${formatCount(kernel.instances)} instances, ${formatDuration(kernel.body_ns)} themselves, ${formatDuration(kernel.dispatch_ns)} dispatch${kernel.runs_behind === '' ? '' : `, right behind ${kernel.runs_behind}`}${saved > 0 ? `; if it took half as long: run −${(100 * saved).toFixed(1)} %` : ''}`;
     return svg('g', {}, svg('title', {}, tip), box, title, svg('text', { 'x': x, 'y': y + 11, 'dy': '0.35em', 'text-anchor': 'middle', 'class': 'note' }, `${(100 * part).toFixed(1)} % · ${each} each`));
   }
 

@@ -22,9 +22,55 @@ export interface WorkData {
   bytes: number;
 }
 
+/** Gains are parts of the measured time. */
+export interface WorkForecast {
+  measured_ns: number;
+  /** The model explains the time. */
+  fits: boolean;
+  /** Part of the threads' time without work. */
+  idle: number;
+  /** If an instance took half as long, most gain first. */
+  halved: { kernel: string; gain_ns: number }[];
+  threads_gain_ns: number;
+  dispatch_gain_ns: number;
+  imbalance_gain_ns: number;
+}
+
 export interface Work {
+  threads: number;
   kernels: WorkKernel[];
   data: WorkData[];
+  /** null: the runtime tells too little. */
+  forecast: WorkForecast | null;
+}
+
+const NOTICEABLE = 0.005;
+
+/** Part of the run that would be saved if the kernel took half as long; 0: not known. */
+export function savedIfHalved({ forecast }: Work, kernel: string): number {
+  if (!forecast?.fits) return 0;
+  return (forecast.halved.find((one) => one.kernel === kernel)?.gain_ns ?? 0) / forecast.measured_ns;
+}
+
+/** The kernel that bounds the run; null: none does, or it is not known. */
+export function boundBy(work: Work): string | null {
+  const first = work.forecast?.halved[0]?.kernel;
+  return first !== undefined && savedIfHalved(work, first) >= NOTICEABLE ? first : null;
+}
+
+/** What bounds the run, in words. */
+export function forecastText(work: Work): string {
+  const { forecast, threads } = work;
+  if (!forecast) return '';
+  if (!forecast.fits) return `${threads} threads; the model does not explain the time`;
+  const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
+  const first = boundBy(work);
+  const gains: [string, number][] = [['with twice as many threads', forecast.threads_gain_ns], ['without dispatch', forecast.dispatch_gain_ns], ['with even ranges', forecast.imbalance_gain_ns]];
+  return [
+    `${threads} threads without work for ${percent(forecast.idle)}`,
+    ...(first === null ? [] : [`bound by ${first}: run −${percent(savedIfHalved(work, first))} if halved`]),
+    ...gains.filter(([, ns]) => ns / forecast.measured_ns >= NOTICEABLE).map(([what, ns]) => `−${percent(ns / forecast.measured_ns)} ${what}`),
+  ].join(' · ');
 }
 
 declare module '../session/documents' {
