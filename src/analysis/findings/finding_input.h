@@ -33,6 +33,7 @@
 #include "analysis/waits/start_order.h"
 #include "analysis/waits/stuck_waits.h"
 #include "analysis/waits/thread_times.h"
+#include "analysis/work/work_graph.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -40,7 +41,7 @@ namespace attune::analysis {
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
 using AskedOperators = std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CountedEvents, CpuUseOperator,
                                   FutileWakes, LockOrders, LockWaits, LoneTimesOperator, MemoryPressure, OwnUseOperator,
-                                  QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
+                                  QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps, WorkSums>;
 
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,

@@ -52,10 +52,11 @@ bool IsWork(std::string_view counter);
 /// All that the runtimes did: before the first sample all sums were 0.
 inline constexpr model::TimeRange kWholeRun{INT64_MIN, INT64_MAX};
 
-/// Takes the counters of all processes, whose kernels of one name are one. @param range that is asked for
+/// Takes the counters of all processes, whose kernels of one name are one. Bounded by the names of counters, of which a
+/// program has some thousands. @param range that is asked for
 class WorkSums final : public Operator {
  public:
-  explicit WorkSums(model::TimeRange range) : range_(range) {}
+  explicit WorkSums(model::TimeRange range = kWholeRun) : range_(range) {}
   std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
   void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
   WorkGraph Graph() const;
