@@ -47,7 +47,7 @@ class Work(E2E):
         self.assertGreater(kinds["no work"], 0)
         self.assertNotIn("futex", kinds)
         findings = json.loads(self.ok("report", "--json", recording))["findings"]
-        self.assertEqual([row["kind"] for row in findings if "FutexWait" in json.dumps(row) or "workers 0x" in json.dumps(row)], [])
+        self.assertEqual([row["class"] for row in findings if "FutexWait" in json.dumps(row) or "workers 0x" in json.dumps(row)], [])
 
     def test_another_runtime_tells_its_own(self):
         recording = self.path("told.attune")
