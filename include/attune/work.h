@@ -7,6 +7,7 @@
 ///   ...
 ///   attune_work_sums(&encode, instances, dispatch_ns, body_ns);   // now and then, as ten times a second
 ///   attune_work_bytes(blocks, bytes);
+///   attune_work_run(threads, wall_ns);                            // for the forecast of what bounds the run
 ///
 /// A worker that waits for work does so from attune_idle_begin() to attune_idle_end() (attune/probe.h), so that its
 /// waiting is no loss.
@@ -25,6 +26,7 @@ typedef struct attune_work_kernel {
   attune_name_t instances;
   attune_name_t dispatch_ns;
   attune_name_t body_ns;
+  attune_name_t at_once;
 } attune_work_t;
 
 /// Data that a kernel reads from, or writes to, a field: a queue, a stream, an array.
@@ -51,6 +53,7 @@ static inline attune_work_t attune_work(const char* kernel) {
   work.instances = attune_work_name_(kernel, "instances", "");
   work.dispatch_ns = attune_work_name_(kernel, "dispatch_ns", "");
   work.body_ns = attune_work_name_(kernel, "body_ns", "");
+  work.at_once = attune_work_name_(kernel, "at_once", "");
   return work;
 }
 
@@ -69,6 +72,18 @@ static inline void attune_work_sums(const attune_work_t* work, int64_t instances
   attune_counter(work->instances, instances);
   attune_counter(work->dispatch_ns, dispatch_ns);
   attune_counter(work->body_ns, body_ns);
+}
+
+/// Says how many instances of a kernel may run at once. @param most 1: one after the other; 0: any number
+static inline void attune_work_at_once(const attune_work_t* work, int64_t most) {
+  attune_counter(work->at_once, most);
+}
+
+/// The runtime as a whole. @param threads that run instances  @param wall_ns time for which it ran until now
+/// @cost looks up two names
+static inline void attune_work_run(int64_t threads, int64_t wall_ns) {
+  attune_counter(attune_work_name_("", "threads", ""), threads);
+  attune_counter(attune_work_name_("", "wall_ns", ""), wall_ns);
 }
 
 /// All bytes until now.

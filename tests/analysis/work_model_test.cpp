@@ -130,6 +130,17 @@ TEST_F(WorkModelTest, StreamedElementsDoNotWaitForTheWholeAge) {
   EXPECT_NEAR(Made(3, 11).modelled_ns, 11 * kMs, 1) << "three are taken meanwhile";
 }
 
+TEST_F(WorkModelTest, AKernelMayBeLimited) {
+  Kernel("parse", 40, 100, 1);
+  WorkKernel& write = Kernel("write", 50, 100, 1);
+  graph_.data = {{.kernel = "parse", .field = "f", .is_store = true}, {.kernel = "write", .field = "f"}};
+  EXPECT_NEAR(Made(4, 23).modelled_ns, 23 * kMs, kMs);
+  write.at_once = 1;
+  const WorkForecast forecast = Made(4, 51);
+  EXPECT_NEAR(forecast.modelled_ns, 51 * kMs, kMs) << "one after the other, while the rest is parsed";
+  EXPECT_EQ(forecast.kernels[0].name, "write");
+}
+
 TEST_F(WorkModelTest, AnInitialAgeComesFromAnotherKernel) {
   Kernel("init", 7, 1, 1);
   Uses("init", "m", true).is_fixed = true;

@@ -10,6 +10,8 @@ int main(void) {
     attune_work_bytes(stored, 64 * i);
     attune_work_sums(&encode, 2 * i, 20 * i, 3000 * i);
     attune_work_bytes(fetched, 64 * i);
+    attune_work_at_once(&read, 1);
+    attune_work_run(2, 1600 * i);
   }
   return 0;
 }

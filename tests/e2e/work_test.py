@@ -3,10 +3,12 @@
 
 import json
 import os
+import unittest
 
 from attune_e2e import BUILD, E2E, main
 
 KMEANS = os.path.join(BUILD, "examples", "p2g_kmeans")
+TBB_GRAPH = os.path.join(BUILD, "examples", "example_tbb_graph")
 POINTS, CENTRES, ITERATIONS = 2000, 100, 10
 
 
@@ -57,6 +59,18 @@ class Work(E2E):
                          [("encode", 2000, 20_000, 3_000_000), ("read", 1000, 10_000, 100_000)])
         self.assertEqual([(row["kernel"], row["field"], row["stores"], row["bytes"]) for row in work["data"]],
                          [("encode", "blocks", False, 64_000), ("read", "blocks", True, 64_000)])
+        self.assertEqual({row["kernel"]: row["at_once"] for row in work["kernels"]}, {"encode": 0, "read": 1})
+        forecast = work["forecast"]
+        self.assertTrue(forecast["fits"], forecast)
+        self.assertEqual(forecast["halved"][0]["kernel"], "encode")
+
+    @unittest.skipUnless(os.path.exists(TBB_GRAPH), "no oneTBB (apt install libtbb-dev)")
+    def test_a_flow_graph_of_onetbb_tells_what_bounds_it(self):
+        recording = self.path("tbb.attune")
+        self.ok("run", "-q", "-o", recording, "--", TBB_GRAPH, "3000")
+        work = json.loads(self.ok("report", "--json", recording))["work"]
+        self.assertEqual({row["kernel"]: row["instances"] for row in work["kernels"]}, {"make": 3001, "check": 3000, "count": 3000})
+        self.assertEqual(work["forecast"]["halved"][0]["kernel"], "check")
 
 
 if __name__ == "__main__":

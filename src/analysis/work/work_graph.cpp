@@ -28,6 +28,7 @@ void AddTo(WorkKernel& kernel, const Name& name, int64_t grown, int64_t last) {
   if (name.what == "ranges") kernel.ranges += grown;
   if (name.what == "ages") kernel.ages += grown;
   if (name.what == "longest_ns") kernel.longest_ns += static_cast<double>(grown);
+  if (name.what == "at_once") kernel.at_once = last;
   if (name.what == "ordered") kernel.is_ordered = kernel.is_ordered || last != 0;
   if (name.what == "dispatch_ns") kernel.dispatch_ns += static_cast<double>(grown);
   if (name.what == "body_ns") kernel.body_ns += static_cast<double>(grown);

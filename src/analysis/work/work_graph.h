@@ -18,6 +18,7 @@ struct WorkKernel {
   int64_t ages = 0;         ///< 0: the runtime has none
   int64_t ranges = 0;       ///< in which they were dispatched; 0: not told
   int64_t grain = 0;        ///< instances that are dispatched together, at last; 0: not told
+  int64_t at_once = 0;      ///< instances that may run at once; 0: any number
   bool is_ordered = false;  ///< one age after the other
   double dispatch_ns = 0;   ///< of all instances
   double body_ns = 0;       ///< of all instances

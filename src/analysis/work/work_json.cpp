@@ -12,6 +12,7 @@ Json KernelJson(const WorkKernel& row) {
           {"ranges", row.ranges},
           {"grain", row.grain},
           {"ordered", row.is_ordered},
+          {"at_once", row.at_once},
           {"body_ns", row.body_ns},
           {"dispatch_ns", row.dispatch_ns},
           {"longest_ns", row.longest_ns},

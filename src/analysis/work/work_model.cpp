@@ -36,6 +36,7 @@ struct Shape {
   int64_t ranges = 1;     ///< of an age
   double range_ns = 0;    ///< each, but for the longest
   double longest_ns = 0;
+  int64_t at_once = 0;    ///< ranges; 0: any number
   bool is_ordered = false;
 };
 
@@ -133,17 +134,20 @@ class Simulation {
     }
   }
 
-  void MakeReady(size_t index) { ready_.insert({!ShapeOf(tasks_[index]).is_ordered, tasks_[index].age, index}); }
+  void MakeReady(size_t index) {
+    const Shape& shape = ShapeOf(tasks_[index]);
+    ready_.insert({!shape.is_ordered && shape.at_once != 1, tasks_[index].age, index});
+  }
 
   bool MayBegin(const Task& task) const {
-    if (task.age > oldest_ + kAhead) return false;
-    const int64_t ranges = ShapeOf(task).ranges;
+    const auto& [ages, ranges, range_ns, longest_ns, at_once, is_ordered] = ShapeOf(task);
+    if (task.age > oldest_ + kAhead || (at_once > 0 && task.begun - task.done >= at_once)) return false;
     return std::ranges::all_of(task.behind, [&](size_t before) {
       return tasks_[before].done * ranges >= (task.begun + 1) * ShapeOf(tasks_[before]).ranges;
     });
   }
 
-  /// The oldest age first, but before all what goes one age after the other: it is short of time, not of threads.
+  /// The oldest age first, but before all what goes one after the other: it is short of time, not of threads.
   bool StartOne(double now) {
     for (auto at = ready_.begin(); at != ready_.end(); ++at) {
       const size_t index = std::get<2>(*at);
@@ -225,7 +229,7 @@ class Model {
     const auto ages = static_cast<double>(AgesOf(kernel));
     const double factor = static_cast<int>(index) == change.kernel ? change.cost : 1;
     const double age_ns = factor * (kernel.body_ns + (change.is_free ? 0 : kernel.dispatch_ns)) / ages;
-    Shape shape{.ages = std::min(AgesOf(kernel), ages_), .ranges = RangesOf(kernel), .is_ordered = kernel.is_ordered};
+    Shape shape{.ages = std::min(AgesOf(kernel), ages_), .ranges = RangesOf(kernel), .at_once = kernel.at_once, .is_ordered = kernel.is_ordered};
     const auto ranges = static_cast<double>(shape.ranges);
     shape.longest_ns = age_ns / ranges;
     if (!change.is_even && shape.ranges > 1)
