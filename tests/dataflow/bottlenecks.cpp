@@ -146,7 +146,6 @@ void FewInstances(Case& c) {
   });
 }
 void Uneven(Case& c) {
-  auto out = c.graph.AddField<int>("out");
   auto state = c.State("state");
   c.UnevenMap("uneven", state, state, 1, 14);
 }
