@@ -130,6 +130,15 @@ TEST_F(WorkModelTest, StreamedElementsDoNotWaitForTheWholeAge) {
   EXPECT_NEAR(Made(3, 11).modelled_ns, 11 * kMs, 1) << "three are taken meanwhile";
 }
 
+TEST_F(WorkModelTest, AStreamedElementNeedsTheSameOneOfTheAgeBefore) {
+  WorkKernel& uneven = Kernel("uneven", 16, 16);
+  uneven.longest_ns = 10 * kMs * kAges;
+  Stores("uneven", "state", 1);
+  Uses("uneven", "state", false).is_streamed = true;
+  const WorkForecast forecast = Made(4, 200);
+  EXPECT_NEAR(forecast.modelled_ns, 200 * kMs, 2 * kMs) << "the long one of each age, and the others beside it";
+}
+
 TEST_F(WorkModelTest, AKernelMayBeLimited) {
   Kernel("parse", 40, 100, 1);
   WorkKernel& write = Kernel("write", 50, 100, 1);

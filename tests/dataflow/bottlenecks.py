@@ -22,7 +22,7 @@ TRUTH = {
     "slow_first": (KERNEL, None), "slow_last": (KERNEL, None), "slow_of_six": (KERNEL, None),
     "slow_source": (KERNEL, "serial-kernel"), "slow_sink": (KERNEL, "serial-kernel"),
     "serial_loop": (KERNEL, "serial-kernel"), "serial_reduction": (KERNEL, "serial-kernel"),
-    "long_branch": (KERNEL, "serial-kernel"), "long_chain_of_two": (KERNEL, None), "two_loops": (KERNEL, "serial-kernel"),
+    "long_branch": (KERNEL, "serial-kernel"), "long_chain_of_two": (KERNEL, "serial-kernel"), "two_loops": (KERNEL, "serial-kernel"),
     "few_instances": (KERNEL, "serial-kernel"), "uneven": (UNEVEN, "uneven-ranges"), "uneven_then_join": (UNEVEN, "uneven-ranges"),
     "wide": (KERNEL, None), "neighbours": (KERNEL, None), "far_loop": (KERNEL, None), "memory": (KERNEL, None),
     "tiny": (DISPATCH, "kernel-dispatch"), "tiny_grid": (DISPATCH, "kernel-dispatch"), "one_thread": (THREADS, None),

@@ -1,7 +1,8 @@
 #include "analysis/work/work_model.h"
 
 #include <algorithm>
-#include <cmath>
+#include <compare>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <queue>
@@ -15,6 +16,7 @@ namespace {
 constexpr int64_t kMostAges = 64;          ///< simulated; further ones go on at the pace of their second half
 constexpr int64_t kMostRanges = 200'000;   ///< simulated, of all kernels and ages
 constexpr int64_t kMostRangesOfAge = 512;  ///< more of a kernel and age are taken together
+constexpr int64_t kLookedAt = 64;          ///< ranges of a streamed age that may be begun before older ones
 constexpr int64_t kAhead = 16;             ///< ages that may be begun behind the oldest one that is not done
 constexpr double kLeastShare = 0.01;       ///< of all work: what takes less gains nothing
 // The model may differ from the time measured by so much.
@@ -23,20 +25,20 @@ constexpr double kMostFit = 1.25;
 
 /// A thing that is changed in the model.
 struct Change {
-  int kernel = -1;              ///< whose instances take `cost` of their time; -1: none
-  double cost = 1;              ///< factor
-  bool is_free = false;         ///< dispatch takes no time
-  bool is_even = false;         ///< ranges of an age are equally long
+  int kernel = -1;       ///< whose instances take `cost` of their time; -1: none
+  double cost = 1;       ///< factor
+  bool is_free = false;  ///< dispatch takes no time
+  bool is_even = false;  ///< ranges of an age are equally long
   int64_t times_threads = 1;
 };
 
 /// One age of one kernel: some ranges, of which one may be longer.
 struct Shape {
   int64_t ages = 1;
-  int64_t ranges = 1;     ///< of an age
-  double range_ns = 0;    ///< each, but for the longest
+  int64_t ranges = 1;   ///< of an age
+  double range_ns = 0;  ///< each, but for the longest
   double longest_ns = 0;
-  int64_t at_once = 0;    ///< ranges; 0: any number
+  int64_t at_once = 0;  ///< ranges; 0: any number
   bool is_ordered = false;
 };
 
@@ -77,11 +79,12 @@ class Simulation {
     while (left > 0) {
       while (idle_threads_ > 0 && StartOne(now)) --idle_threads_;
       if (running_.empty()) return {};
-      const auto [end, index] = running_.top();
+      const auto [end, index, range] = running_.top();
       running_.pop();
       now = end;
       ++idle_threads_;
       Task& task = tasks_[index];
+      task.states[static_cast<size_t>(range)] = State::kDone;
       if (++task.done < ShapeOf(task).ranges) continue;
       --left;
       done[static_cast<size_t>(task.age)] = now;
@@ -94,14 +97,23 @@ class Simulation {
   }
 
  private:
+  enum class State : uint8_t { kWaits, kBegun, kDone };
   struct Task {
     int kernel = 0;
     int64_t age = 0;
+    std::vector<State> states = {};  ///< of its ranges
+    int64_t first = 0;               ///< all ranges before have begun
     int64_t begun = 0;
     int64_t done = 0;
-    int64_t needs = 0;           ///< tasks that must be done before
-    std::vector<size_t> wakes;   ///< tasks that need this one
-    std::vector<size_t> behind;  ///< tasks whose ranges must be done before the same part of these
+    int64_t needs = 0;                ///< tasks that must be done before
+    std::vector<size_t> wakes = {};   ///< tasks that need this one
+    std::vector<size_t> behind = {};  ///< tasks of which the same elements must be done before a range of this one
+  };
+  struct Running {
+    double end = 0;
+    size_t task = 0;
+    int64_t range = 0;
+    auto operator<=>(const Running&) const = default;
   };
 
   const Shape& ShapeOf(const Task& task) const { return shapes_[static_cast<size_t>(task.kernel)]; }
@@ -114,6 +126,7 @@ class Simulation {
 
   void Connect(size_t index) {
     Task& task = tasks_[index];
+    task.states.assign(static_cast<size_t>(ShapeOf(task).ranges), State::kWaits);
     ++undone_[static_cast<size_t>(task.age)];
     size_t place = 0;
     const auto wait_for = [&](const size_t* before) {
@@ -139,12 +152,27 @@ class Simulation {
     ready_.insert({!shape.is_ordered && shape.at_once != 1, tasks_[index].age, index});
   }
 
-  bool MayBegin(const Task& task) const {
-    const auto& [ages, ranges, range_ns, longest_ns, at_once, is_ordered] = ShapeOf(task);
-    if (task.age > oldest_ + kAhead || (at_once > 0 && task.begun - task.done >= at_once)) return false;
+  /// Whether what a range reads is there.
+  bool IsFed(const Task& task, int64_t range) const {
+    const int64_t ranges = ShapeOf(task).ranges;
     return std::ranges::all_of(task.behind, [&](size_t before) {
-      return tasks_[before].done * ranges >= (task.begun + 1) * ShapeOf(tasks_[before]).ranges;
+      const std::vector<State>& states = tasks_[before].states;
+      const auto all = static_cast<int64_t>(states.size());
+      const auto begin = states.begin() + range * all / ranges;
+      const auto end = states.begin() + ((range + 1) * all + ranges - 1) / ranges;
+      return std::all_of(begin, end, [](State state) { return state == State::kDone; });
     });
+  }
+
+  /// @return the range of it that may begin; -1: none
+  int64_t Startable(Task& task) const {
+    const Shape& shape = ShapeOf(task);
+    if (task.age > oldest_ + kAhead || (shape.at_once > 0 && task.begun - task.done >= shape.at_once)) return -1;
+    while (task.states[static_cast<size_t>(task.first)] != State::kWaits) ++task.first;
+    for (int64_t range = task.first; range < std::min(shape.ranges, task.first + kLookedAt); ++range) {
+      if (task.states[static_cast<size_t>(range)] == State::kWaits && IsFed(task, range)) return range;
+    }
+    return -1;
   }
 
   /// The oldest age first, but before all what goes one after the other: it is short of time, not of threads.
@@ -152,10 +180,12 @@ class Simulation {
     for (auto at = ready_.begin(); at != ready_.end(); ++at) {
       const size_t index = std::get<2>(*at);
       Task& task = tasks_[index];
-      if (!MayBegin(task)) continue;
+      const int64_t range = Startable(task);
+      if (range < 0) continue;
       const Shape& shape = ShapeOf(task);
-      const bool is_longest = task.begun == shape.ranges / 2;
-      running_.push({now + (is_longest ? shape.longest_ns : shape.range_ns), index});
+      const bool is_longest = range == shape.ranges / 2;
+      task.states[static_cast<size_t>(range)] = State::kBegun;
+      running_.push({now + (is_longest ? shape.longest_ns : shape.range_ns), index, range});
       if (++task.begun == shape.ranges) ready_.erase(at);
       return true;
     }
@@ -172,10 +202,10 @@ class Simulation {
   int64_t ages_ = 1;
   int64_t oldest_ = 0;
   std::vector<Task> tasks_;
-  std::vector<size_t> first_task_;  ///< by kernel
-  std::vector<int64_t> undone_;     ///< tasks, by age
+  std::vector<size_t> first_task_;                     ///< by kernel
+  std::vector<int64_t> undone_;                        ///< tasks, by age
   std::set<std::tuple<bool, int64_t, size_t>> ready_;  ///< in the order in which they are begun
-  std::priority_queue<std::pair<double, size_t>, std::vector<std::pair<double, size_t>>, std::greater<>> running_;
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
 };
 
 class Model {
@@ -229,7 +259,10 @@ class Model {
     const auto ages = static_cast<double>(AgesOf(kernel));
     const double factor = static_cast<int>(index) == change.kernel ? change.cost : 1;
     const double age_ns = factor * (kernel.body_ns + (change.is_free ? 0 : kernel.dispatch_ns)) / ages;
-    Shape shape{.ages = std::min(AgesOf(kernel), ages_), .ranges = RangesOf(kernel), .at_once = kernel.at_once, .is_ordered = kernel.is_ordered};
+    Shape shape{.ages = std::min(AgesOf(kernel), ages_),
+                .ranges = RangesOf(kernel),
+                .at_once = kernel.at_once,
+                .is_ordered = kernel.is_ordered};
     const auto ranges = static_cast<double>(shape.ranges);
     shape.longest_ns = age_ns / ranges;
     if (!change.is_even && shape.ranges > 1)
@@ -256,7 +289,7 @@ class Model {
 
   const WorkGraph& graph_;
   int64_t all_ages_ = 1;
-  int64_t ages_ = 1;  ///< simulated
+  int64_t ages_ = 1;                      ///< simulated
   std::vector<std::vector<Need>> needs_;  ///< by kernel
 };
 

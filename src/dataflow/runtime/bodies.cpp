@@ -35,7 +35,8 @@ Instances& InstancesOf(RangeContext& context) { return *static_cast<Instances*>(
 
 }  // namespace
 
-uint64_t Ticks() { return ReadTsc(); }
+// Behind what was begun: a CPU would read it before a body of some dozen instructions has ended.
+uint64_t Ticks() { return ReadTscBehind(); }
 
 void ThrowHole(const FieldAge& age, int64_t position) {
   const auto& stored = static_cast<const StoredAge&>(age);

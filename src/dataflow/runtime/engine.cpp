@@ -331,6 +331,7 @@ std::vector<KernelCost> Engine::CostsLocked() const {
     if (graph_.kernels[k].implementations.size() > 1) cost.implementation = CapabilityName(chosen_[k].capability);
     costs.push_back(std::move(cost));
   }
+  FitToBusyTime(workers_->BusyNs(), &costs);
   return costs;
 }
 

@@ -316,6 +316,7 @@ bool Workers::Next(Worker* worker, Task* task) {
 }
 
 bool Workers::Search(Worker* worker, Task* task) {
+  worker->busy.End();
   searching_.fetch_add(1, std::memory_order_seq_cst);
   bool found = false;
   for (int round = 0; round < kSearches && !found && !ending_.load(std::memory_order_relaxed); ++round) {
@@ -353,16 +354,19 @@ void Workers::Loop(Worker* worker) {
   t_worker = worker;
   while (!ending_.load(std::memory_order_acquire)) {
     if (worker->number >= Count()) {
+      worker->busy.End();
       ParkRetired(worker);
       continue;
     }
     Task task;
     if (Next(worker, &task)) {
+      worker->busy.Begin();
       Execute(worker, task);
     } else {
       Park(worker);
     }
   }
+  worker->busy.End();
 }
 
 std::vector<const Running*> Workers::Cells() const {
@@ -371,6 +375,15 @@ std::vector<const Running*> Workers::Cells() const {
   for (int number = 0; number < started; ++number)
     cells.push_back(workers_[static_cast<size_t>(number)].load(std::memory_order_acquire)->running.get());
   return cells;
+}
+
+double Workers::BusyNs() const {
+  double ticks = 0;
+  const int started = started_.load(std::memory_order_acquire);
+  for (int number = 0; number < started; ++number)
+    ticks +=
+        static_cast<double>(workers_[static_cast<size_t>(number)].load(std::memory_order_acquire)->busy.UntilNow());
+  return Ns(ticks);
 }
 
 void Workers::AddCosts(int kernel, KernelCost* cost) const {

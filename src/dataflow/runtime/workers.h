@@ -25,6 +25,7 @@ struct Worker {
   int number = 0;
   Deque deque;
   std::unique_ptr<Meter[]> cells;  ///< by kernel
+  BusyTicks busy;
   /// Ranges that single stores have made ready, put together while they are neighbours.
   Task gathered;
   /// Ranges to run right behind the one that runs.
@@ -66,6 +67,8 @@ class Workers {
   /// Of this kernel, all workers together. @thread any
   void AddCosts(int kernel, KernelCost* cost) const;
   double Ns(double ticks) const { return rate_.Ns(ticks); }
+  /// Time for which workers had work, all together. @thread any
+  double BusyNs() const;
 
  private:
   void Loop(Worker* worker);

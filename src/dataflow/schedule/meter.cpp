@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "wire/tsc.h"
 
@@ -13,18 +14,38 @@ struct Rate {
   double cost = 0;
 };
 
+/// A body of some dozen instructions, each of which waits for the one before.
+void Chain() {
+  static thread_local uint32_t value = 1;
+  for (int i = 0; i < 40; ++i) value = value * 1664525 + 1013904223;
+}
+
+/// Ticks that two readings around a body measure too much: what a reading takes, and that the body cannot begin before.
+uint64_t ReadingCost() {
+  constexpr int kBodies = 200;
+  uint64_t timed = UINT64_MAX;
+  const uint64_t start = ReadTscBehind();
+  for (int i = 0; i < kBodies; ++i) Chain();
+  const uint64_t untimed = (ReadTscBehind() - start) / kBodies;
+  for (int i = 0; i < kBodies; ++i) {
+    const uint64_t before = ReadTscBehind();
+    Chain();
+    timed = std::min(timed, ReadTscBehind() - before);
+  }
+  return timed > untimed ? timed - untimed : 0;
+}
+
 Rate Calibrate() {
   Rate rate;
   const int64_t start_ns = MonotonicNow();
   const uint64_t start = ReadTsc();
-  uint64_t least = UINT64_MAX;
-  while (MonotonicNow() - start_ns < 1'000'000) {
-    const uint64_t before = ReadTsc();
-    least = std::min(least, ReadTsc() - before);
-  }
+  std::vector<uint64_t> costs;
+  while (MonotonicNow() - start_ns < 1'000'000) costs.push_back(ReadingCost());
   const uint64_t ticks = ReadTsc() - start;
   rate.ns_a_tick = static_cast<double>(MonotonicNow() - start_ns) / static_cast<double>(std::max<uint64_t>(ticks, 1));
-  rate.cost = static_cast<double>(least);
+  // An interruption makes one of them too small.
+  std::ranges::nth_element(costs, costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2));
+  rate.cost = static_cast<double>(costs[costs.size() / 2]);
   return rate;
 }
 
@@ -76,6 +97,28 @@ void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate) {
     cost->kernel_ns += rate.Ns(static_cast<double>(cell.body_ticks.get())) * instances;
   }
   for (size_t bucket = 0; bucket < kHistogramBuckets; ++bucket) cost->histogram[bucket] += cell.histogram[bucket].get();
+}
+
+void FitToBusyTime(double busy_ns, std::vector<KernelCost>* costs) {
+  constexpr double kLeastDispatch = 0.3;  // what is left of it: less is no overlap
+  double dispatch_ns = 0, body_ns = 0, guessed_ns = 0;
+  const auto guessed = [](const KernelCost& cost) {
+    const auto instances = static_cast<double>(std::max<int64_t>(1, cost.instances));
+    return cost.kernel_ns * std::max(0.0, 1 - static_cast<double>(cost.timed) / instances);
+  };
+  for (const KernelCost& cost : *costs) {
+    dispatch_ns += cost.dispatch_ns;
+    body_ns += cost.kernel_ns;
+    guessed_ns += guessed(cost);
+  }
+  const double too_much_ns = dispatch_ns + body_ns - busy_ns;
+  if (busy_ns <= 0 || too_much_ns <= 0) return;
+  const double of_dispatch_ns = std::min(too_much_ns, (1 - kLeastDispatch) * dispatch_ns);
+  const double of_bodies_ns = std::min(too_much_ns - of_dispatch_ns, guessed_ns);
+  for (KernelCost& cost : *costs) {
+    if (dispatch_ns > 0) cost.dispatch_ns *= 1 - of_dispatch_ns / dispatch_ns;
+    if (guessed_ns > 0) cost.kernel_ns -= of_bodies_ns * guessed(cost) / guessed_ns;
+  }
 }
 
 KernelCost Difference(const KernelCost& now, const KernelCost& before) {

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "attune/flow/report.h"
 #include "attune/flow/storage.h"
+#include "wire/tsc.h"
 
 namespace attune::flow::detail {
 
@@ -40,6 +42,30 @@ class Tally {
 
  private:
   std::atomic<int64_t> value_ = 0;
+};
+
+/// Ticks for which a worker had work. @thread one writer, any number of readers
+class BusyTicks {
+ public:
+  void Begin() {
+    if (since_.load(std::memory_order_relaxed) == 0) [[unlikely]]
+      since_.store(ReadTsc(), std::memory_order_relaxed);
+  }
+  void End() {
+    const uint64_t since = since_.load(std::memory_order_relaxed);
+    if (since == 0) return;
+    sum_.store(sum_.load(std::memory_order_relaxed) + ReadTsc() - since, std::memory_order_relaxed);
+    since_.store(0, std::memory_order_release);
+  }
+  uint64_t UntilNow() const {
+    const uint64_t since = since_.load(std::memory_order_acquire);
+    const uint64_t now = ReadTsc();
+    return sum_.load(std::memory_order_relaxed) + (since != 0 && now > since ? now - since : 0);
+  }
+
+ private:
+  std::atomic<uint64_t> sum_ = 0;
+  std::atomic<uint64_t> since_ = 0;  ///< 0: it has none
 };
 
 /// Sums of one kernel in one worker. @thread written by the worker, read by any
@@ -93,6 +119,10 @@ void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range);
 
 /// Adds a cell to a kernel's cost, sampled times scaled to all of the cell's instances.
 void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate);
+/// Makes costs smaller where all together are more than the time for which workers were busy. Dispatch first: a CPU
+/// works on the end of one instance and on the next one at once, but for those that are timed. Then what is
+/// extrapolated of bodies: one that was interrupted while it was timed stands for many that were not.
+void FitToBusyTime(double busy_ns, std::vector<KernelCost>* costs);
 /// What came on top since `before`.
 KernelCost Difference(const KernelCost& now, const KernelCost& before);
 

@@ -18,9 +18,10 @@ constexpr FindingClass kSerialKernel{.name = "serial-kernel",
 constexpr FindingClass kUnevenRanges{.name = "uneven-ranges",
                                      .about = "Threads of a dataflow graph wait for the longest part of an age",
                                      .explains_turns = true};
-constexpr FindingClass kKernelDispatch{.name = "kernel-dispatch",
-                                       .about = "Instances of a kernel are so short that handing them out costs as much",
-                                       .cost = Cost::kCpuTime};
+constexpr FindingClass kKernelDispatch{
+    .name = "kernel-dispatch",
+    .about = "Instances of a kernel are so short that handing them out costs as much",
+    .cost = Cost::kCpuTime};
 
 constexpr std::string_view kSerialAdvice =
     "Give it more instances that can run at once (an index variable over parts of the data), leave out kOrdered where "
@@ -74,19 +75,18 @@ class Graph {
         graph_.threads, 100 * forecast_.idle, kernel->name, Duration(forecast_.measured_ns), Duration(first.gain_ns),
         Duration(forecast_.threads_gain_ns)));
     const auto ages = static_cast<double>(std::max<int64_t>(1, kernel->ages));
-    finding.evidence.push_back(fmt::format("each age of it has {:.0f} instances and takes {}{}",
-                                           static_cast<double>(kernel->instances) / ages,
-                                           Duration(kernel->all_ns() / ages), kernel->is_ordered ? ", one after the other" : ""));
+    finding.evidence.push_back(
+        fmt::format("each age of it has {:.0f} instances and takes {}{}", static_cast<double>(kernel->instances) / ages,
+                    Duration(kernel->all_ns() / ages), kernel->is_ordered ? ", one after the other" : ""));
     findings.push_back(std::move(finding));
   }
 
   /// The kernel whose longest ranges are farthest above the mean.
   void AddUneven(double lost_ns, std::vector<Finding>& findings) const {
     const auto above = [](const WorkKernel& kernel) {
-      return kernel.ranges <= kernel.ages
-                 ? 0
-                 : kernel.longest_ns -
-                       kernel.all_ns() * static_cast<double>(kernel.ages) / static_cast<double>(kernel.ranges);
+      return kernel.ranges <= kernel.ages ? 0
+                                          : kernel.longest_ns - kernel.all_ns() * static_cast<double>(kernel.ages) /
+                                                                    static_cast<double>(kernel.ranges);
     };
     const WorkKernel& kernel = *std::ranges::max_element(graph_.kernels, {}, above);
     Finding finding = About(kUnevenRanges, kernel, lost_ns, forecast_.imbalance_gain_ns);
