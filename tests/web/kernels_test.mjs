@@ -36,7 +36,7 @@ async function graph(page, report) {
   check(first === report.kernels[0].kernel, `the first row has the most time: ${first}`);
   const { forecast } = report;
   const bound = forecast.halved[0].kernel;
-  check(forecast.fits && bound === 'assign', `the model of the run fits (${forecast.modelled_ns} of ${forecast.measured_ns} ns), and ${bound} bounds it`);
+  check(forecast.fits && bound === 'refine', `the model of the run fits (${forecast.modelled_ns} of ${forecast.measured_ns} ns), and ${bound} bounds it`);
   const forecastShown = await page.locator('.kernels-forecast').textContent();
   check(forecastShown.startsWith('2 threads without work for ') && forecastShown.includes(`bound by ${bound}: run −`), `it says so: ${forecastShown}`);
   check((await page.locator('.kernels-canvas .bounds').count()) === 1, 'and marks that kernel');

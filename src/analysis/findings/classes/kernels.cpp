@@ -69,15 +69,16 @@ class Graph {
     Finding finding = About(kSerialKernel, *kernel, lost_ns, first.gain_ns);
     if (!input_.IsEnough(finding.lost_ns)) return;
     finding.advice = kSerialAdvice;
+    finding.evidence.push_back(fmt::format("{} have no work for {:.0f} % of their time",
+                                           Plural(graph_.threads, "thread"), 100 * forecast_.idle));
     finding.evidence.push_back(fmt::format(
-        "{} threads have no work for {:.0f} % of their time; if an instance of {} took half as long, the run of {} "
-        "would be {} shorter, and {} with twice as many threads",
-        graph_.threads, 100 * forecast_.idle, kernel->name, Duration(forecast_.measured_ns), Duration(first.gain_ns),
-        Duration(forecast_.threads_gain_ns)));
+        "if an instance of {} took half as long, the run of {} would be {} shorter, with twice as many threads {}",
+        kernel->name, Duration(forecast_.measured_ns), Duration(first.gain_ns), Duration(forecast_.threads_gain_ns)));
     const auto ages = static_cast<double>(std::max<int64_t>(1, kernel->ages));
-    finding.evidence.push_back(
-        fmt::format("each age of it has {:.0f} instances and takes {}{}", static_cast<double>(kernel->instances) / ages,
-                    Duration(kernel->all_ns() / ages), kernel->is_ordered ? ", one after the other" : ""));
+    const int64_t instances = std::max<int64_t>(1, kernel->instances / std::max<int64_t>(1, kernel->ages));
+    finding.evidence.push_back(fmt::format("an age of it has {} and takes {}{}", Plural(instances, "instance"),
+                                           Duration(kernel->all_ns() / ages),
+                                           kernel->is_ordered ? ", one after the other" : ""));
     findings.push_back(std::move(finding));
   }
 
@@ -113,6 +114,9 @@ class Graph {
     findings.push_back(std::move(finding));
   }
 
+  static std::string Plural(int64_t count, std::string_view one) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+  }
   static std::string Duration(double ns) { return FormatDuration(static_cast<int64_t>(ns)); }
 
   const FindingInput& input_;
