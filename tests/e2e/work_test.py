@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from attune_e2e import BUILD, E2E, main
+from attune_e2e import BUILD, E2E, main, where_cpus_are_free
 
 KMEANS = os.path.join(BUILD, "examples", "p2g_kmeans")
 TBB_GRAPH = os.path.join(BUILD, "examples", "example_tbb_graph")
@@ -64,6 +64,7 @@ class Work(E2E):
         self.assertTrue(forecast["fits"], forecast)
         self.assertEqual(forecast["halved"][0]["kernel"], "encode")
 
+    @where_cpus_are_free
     @unittest.skipUnless(os.path.exists(TBB_GRAPH), "no oneTBB (apt install libtbb-dev)")
     def test_a_flow_graph_of_onetbb_tells_what_bounds_it(self):
         recording = self.path("tbb.attune")
