@@ -1,5 +1,5 @@
-// A flow graph of oneTBB that tells attune what its nodes cost (attune/work.h): numbers are made, checked in parallel, and
-// counted one after the other.
+// A flow graph of oneTBB that tells attune what its nodes cost (attune/work.h): numbers are made, checked in parallel,
+// and counted one after the other.
 //
 //   attune run -o tbb.attune -- example_tbb_graph [NUMBERS]
 //   attune report tbb.attune work
@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
   const int64_t first = 1'000'000'000'001;
   Kernel make("make"), check("check"), count("count");
   const attune_work_data_t made = attune_work_stores("make", "numbers"), read = attune_work_fetches("check", "numbers");
-  const attune_work_data_t found = attune_work_stores("check", "answers"), counted = attune_work_fetches("count", "answers");
+  const attune_work_data_t found = attune_work_stores("check", "answers"),
+                           counted = attune_work_fetches("count", "answers");
   const int64_t start = Now();
   const auto tell = [&] {
     make.Tell(1);
@@ -84,8 +85,8 @@ int main(int argc, char** argv) {
     });
   });
   flow::limiter_node<int64_t> limiter(graph, 64);
-  flow::function_node<int64_t, bool> checker(graph, flow::unlimited,
-                                             [&](int64_t number) { return check.Run([&] { return IsPrime(number); }); });
+  flow::function_node<int64_t, bool> checker(
+      graph, flow::unlimited, [&](int64_t number) { return check.Run([&] { return IsPrime(number); }); });
   flow::function_node<bool, flow::continue_msg> counter(graph, flow::serial, [&](bool is_prime) {
     return count.Run([&] {
       primes += is_prime ? 1 : 0;

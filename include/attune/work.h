@@ -75,9 +75,7 @@ static inline void attune_work_sums(const attune_work_t* work, int64_t instances
 }
 
 /// Says how many instances of a kernel may run at once. @param most 1: one after the other; 0: any number
-static inline void attune_work_at_once(const attune_work_t* work, int64_t most) {
-  attune_counter(work->at_once, most);
-}
+static inline void attune_work_at_once(const attune_work_t* work, int64_t most) { attune_counter(work->at_once, most); }
 
 /// The runtime as a whole. @param threads that run instances  @param wall_ns time for which it ran until now
 /// @cost looks up two names

@@ -37,7 +37,8 @@ enum class SyncKind : uint8_t {
   kSleep = 20,   ///< nanosleep, usleep, ...
   kPoll = 21,    ///< poll, select, epoll_wait with a time limit: long calls; those that ended by it are no acquisitions
   kFuture = 22,  ///< std::future::get, wait: FUTEX_WAIT in the C++ library; Future.result of Python: sem_*wait
-  kIdle = 23,    ///< attune_idle_begin() to attune_idle_end(): a worker without work; instead of kCondition, kSemaphore, kFutex
+  kIdle = 23,  ///< attune_idle_begin() to attune_idle_end(): a worker without work; instead of kCondition, kSemaphore,
+               ///< kFutex
 };
 constexpr SyncKind kLastSyncKind = SyncKind::kIdle;
 

@@ -21,9 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ATTUNE_OPTIONAL
-#include "attune/probe.h"
 #include "file_scenarios.h"
+#include "idle_scenario.h"
 #include "scenario.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -676,24 +675,6 @@ static void system_calls(void) {
   waitpid(child, &status, 0);
   printf("vfork %d\n", WEXITSTATUS(status));
   clone_with_a_stack();
-}
-
-// A worker that waits for work in each of three ways, and then for something else.
-static void idles(void) {
-  sem_t semaphore;
-  sem_init(&semaphore, 0, 0);
-  struct timespec end = soon(CLOCK_REALTIME, 5);
-  attune_idle_begin();
-  printf("idles %s", said(sem_timedwait(&semaphore, &end)));
-  pthread_mutex_lock(&mutex);
-  end = soon(CLOCK_REALTIME, 5);
-  printf(" %d", pthread_cond_timedwait(&condition, &mutex, &end));
-  pthread_mutex_unlock(&mutex);
-  const struct timespec short_time = {0, 1000000};
-  printf(" %s", said(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &short_time)));
-  attune_idle_end();
-  end = soon(CLOCK_REALTIME, 5);
-  printf(" %s\n", said(sem_timedwait(&semaphore, &end)));
 }
 
 static char early[128];

@@ -57,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
     Sync, Behaviour,
     testing::Combine(testing::ValuesIn(kPrograms),
                      testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                     "hands_over", "keeps", "nested", "system_calls", "early", "inside", "once", "idles",
-                                     "files", "streams")),
+                                     "hands_over", "keeps", "nested", "system_calls", "early", "inside", "once",
+                                     "idles", "files", "streams")),
     [](const auto& test) { return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
 TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {

@@ -39,9 +39,10 @@
 namespace attune::analysis {
 
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
-using AskedOperators = std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CountedEvents, CpuUseOperator,
-                                  FutileWakes, LockOrders, LockWaits, LoneTimesOperator, MemoryPressure, OwnUseOperator,
-                                  QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps, WorkSums>;
+using AskedOperators =
+    std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CountedEvents, CpuUseOperator, FutileWakes, LockOrders,
+               LockWaits, LoneTimesOperator, MemoryPressure, OwnUseOperator, QuotaTimesOperator, SocketTimesOperator,
+               StartOrder, StuckWaits, WokenSleeps, WorkSums>;
 
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,

@@ -23,10 +23,8 @@ constexpr bool IsLock(wire::SyncKind kind) {
 constexpr bool IsBarrier(wire::SyncKind kind) {
   return kind == wire::SyncKind::kBarrier || kind == wire::SyncKind::kTeamBarrier;
 }
-/// Of a thread that has nothing to do meanwhile: the end of another one, or work for a pool's worker.
-constexpr bool IsIdling(wire::SyncKind kind) {
-  return kind == wire::SyncKind::kJoin || kind == wire::SyncKind::kIdle;
-}
+/// Waits of a thread that has nothing to do meanwhile: for the end of another one, or as a pool's worker for work.
+constexpr bool IsIdling(wire::SyncKind kind) { return kind == wire::SyncKind::kJoin || kind == wire::SyncKind::kIdle; }
 /// Waits until the tasks of a team are done, by threads that have none to do themselves.
 constexpr bool IsTaskWait(wire::SyncKind kind) { return kind == wire::SyncKind::kTaskWait; }
 

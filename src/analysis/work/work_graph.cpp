@@ -41,7 +41,8 @@ struct Values {
   int64_t last = 0;
 };
 
-/// Of a field that a kernel uses: "fetch/FIELD" has bytes, "fetch_age/FIELD" and "streams/FIELD" say how it is fetched.
+/// Adds to a field that a kernel uses: "fetch/FIELD" has bytes, "fetch_age/FIELD" and "streams/FIELD" say how it is
+/// used.
 void AddTo(WorkData& data, std::string_view what, const Values& values) {
   if (what == "streams") {
     data.is_streamed = values.last != 0;

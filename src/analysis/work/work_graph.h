@@ -34,8 +34,8 @@ struct WorkData {
   std::string field;
   bool is_store = false;
   double bytes = 0;
-  bool has_age = false;   ///< the runtime says which
-  int64_t age = 0;        ///< that is used: added to the age of the instance, or fixed
+  bool has_age = false;  ///< the runtime says which
+  int64_t age = 0;       ///< that is used: added to the age of the instance, or fixed
   bool is_fixed = false;
   bool is_streamed = false;  ///< instances start before the age is complete
 };

@@ -117,28 +117,25 @@ class Simulation {
   };
 
   const Shape& ShapeOf(const Task& task) const { return shapes_[static_cast<size_t>(task.kernel)]; }
-  /// nullptr: there is none.
-  const size_t* Find(int kernel, int64_t age, size_t& place) const {
-    if (age < 0 || age >= shapes_[static_cast<size_t>(kernel)].ages) return nullptr;
-    place = first_task_[static_cast<size_t>(kernel)] + static_cast<size_t>(age);
-    return &place;
+  std::optional<size_t> Find(int kernel, int64_t age) const {
+    if (age < 0 || age >= shapes_[static_cast<size_t>(kernel)].ages) return {};
+    return first_task_[static_cast<size_t>(kernel)] + static_cast<size_t>(age);
   }
 
   void Connect(size_t index) {
     Task& task = tasks_[index];
     task.states.assign(static_cast<size_t>(ShapeOf(task).ranges), State::kWaits);
     ++undone_[static_cast<size_t>(task.age)];
-    size_t place = 0;
-    const auto wait_for = [&](const size_t* before) {
-      if (before == nullptr) return;
+    const auto wait_for = [&](std::optional<size_t> before) {
+      if (!before) return;
       tasks_[*before].wakes.push_back(index);
       ++task.needs;
     };
-    if (ShapeOf(task).is_ordered) wait_for(Find(task.kernel, task.age - 1, place));
+    if (ShapeOf(task).is_ordered) wait_for(Find(task.kernel, task.age - 1));
     for (const Need& need : needs_[static_cast<size_t>(task.kernel)]) {
       if (need.from_fixed && task.age != need.needs_age) continue;
-      const size_t* before = Find(need.of, need.is_fixed ? need.age : task.age + need.age, place);
-      if (before == nullptr || *before == index) continue;
+      const std::optional<size_t> before = Find(need.of, need.is_fixed ? need.age : task.age + need.age);
+      if (!before || *before == index) continue;
       if (need.streams) {
         task.behind.push_back(*before);
       } else {

@@ -32,7 +32,7 @@ void PrintData(const ReportPage& page) {
   if (shown < data.size()) page.More(Plural(static_cast<int64_t>(data.size() - shown), "edge") + " more");
 }
 
-/// Of an instance, which may take less than a nanosecond.
+/// Time of an instance, which may be less than a nanosecond.
 std::string ShortDuration(double ns) {
   return ns < 100 ? fmt::format("{:.1f} ns", ns) : Duration(static_cast<int64_t>(ns));
 }
@@ -51,7 +51,7 @@ std::string IfHalved(const std::optional<WorkForecast>& forecast, const std::str
   return found == forecast->kernels.end() ? "" : SavedText(*forecast, found->gain_ns);
 }
 
-/// What bounds the run.
+/// Prints what bounds the run.
 void PrintForecast(const ReportPage& page, int64_t threads, const WorkForecast& forecast) {
   page.Line(fmt::format("{} of run on {}, which have no work for {} of it; by the model {}",
                         Duration(static_cast<int64_t>(forecast.measured_ns)), Plural(threads, "thread"),
@@ -96,7 +96,8 @@ void PrintWork(const ReportPage& page) {
     const auto known = [](int64_t value) { return value == 0 ? "" : FormatCount(static_cast<double>(value)); };
     table.AddRow({FormatCount(static_cast<double>(row.instances)), all_ns > 0 ? Percent(row.all_ns() / all_ns) : "-",
                   Duration(static_cast<int64_t>(row.body_ns)), Duration(static_cast<int64_t>(row.dispatch_ns)),
-                  each(row.body_ns), each(row.dispatch_ns), known(row.ages), known(row.grain), IfHalved(forecast, row.name),
+                  each(row.body_ns), each(row.dispatch_ns), known(row.ages), known(row.grain),
+                  IfHalved(forecast, row.name),
                   Printable(row.name + (row.runs_behind.empty() ? "" : " (right behind " + row.runs_behind + ")"))});
   }
   page.Table(table);

@@ -17,11 +17,12 @@
 namespace attune::flow::detail {
 
 /// The instances of a kernel at one age, with what the engine knows of them.
-/// @thread remaining, bodies, longest_ticks, targets_open, decided: any. The rest: under the engine's lock until they start
+/// @thread remaining, bodies, longest_ticks, targets_open, decided: any. The rest: under the engine's lock until they
+/// start
 struct Instances : KernelAge {
   int kernel = 0;
-  std::atomic<int64_t> remaining = 0;  ///< instances without a result; far above, while their number is unknown
-  std::atomic<int64_t> bodies = 0;     ///< with a deadline: bodies that have not returned
+  std::atomic<int64_t> remaining = 0;       ///< instances without a result; far above, while their number is unknown
+  std::atomic<int64_t> bodies = 0;          ///< with a deadline: bodies that have not returned
   std::atomic<uint64_t> longest_ticks = 0;  ///< of its timed ranges
   std::atomic<bool> targets_open = false;
   int64_t total = 0;

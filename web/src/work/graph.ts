@@ -58,7 +58,7 @@ export function boundBy(work: Work): string | null {
   return first !== undefined && savedIfHalved(work, first) >= NOTICEABLE ? first : null;
 }
 
-/** What bounds the run, in words. */
+/** The bounds of the run in words. */
 export function forecastText(work: Work): string {
   const { forecast, threads } = work;
   if (!forecast) return '';

@@ -227,8 +227,7 @@ Finding OfProcess(const FindingInput& input, FindingClass kind, ElementId proces
 bool FindTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency,
                std::vector<Finding>& findings) {
   const double cpu_ns = CpuNs(input, process);
-  const ObjectSums sums =
-      Merge(input, process, [](const ObjectSums& object) { return !IsIdling(object.kind); });
+  const ObjectSums sums = Merge(input, process, [](const ObjectSums& object) { return !IsIdling(object.kind); });
   if (!TakeTurns(input, process, concurrency, sums)) return false;
   const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
   if (!somebody_runs && !Rotates(concurrency)) return true;
