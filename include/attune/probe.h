@@ -296,5 +296,14 @@ class Region {
   bool began_;
 };
 
+/// attune_idle_begin() to attune_idle_end(), for a scope.
+class Idle {
+ public:
+  Idle() { attune_idle_begin(); }
+  ~Idle() { attune_idle_end(); }
+  Idle(const Idle&) = delete;
+  Idle& operator=(const Idle&) = delete;
+};
+
 }  // namespace attune
 #endif

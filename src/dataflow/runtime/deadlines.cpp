@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "dataflow/runtime/idle.h"
 #include "dataflow/runtime/instances.h"
 #include "dataflow/runtime/workers.h"
 
@@ -35,12 +36,14 @@ void Deadlines::Loop() {
       for (;;) {
         if (stop_) return;
         if (entries_.empty()) {
+          const Idle idle;
           changed_.Wait(lock);
           continue;
         }
         entry = entries_.top();
         const int64_t left = entry.expires_ns - MonotonicNow();
         if (left <= 0) break;
+        const Idle idle;
         changed_.WaitFor(lock, std::chrono::nanoseconds(left));
       }
       entries_.pop();

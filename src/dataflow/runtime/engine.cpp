@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dataflow/runtime/deadlines.h"
+#include "dataflow/runtime/idle.h"
 #include "dataflow/runtime/keeper.h"
 #include "dataflow/runtime/publisher.h"
 
@@ -117,6 +118,7 @@ void Engine::End(Outcome outcome) {
 const Report& Engine::Wait() {
   {
     MutexLock lock(lock_);
+    const Idle idle;
     ended_changed_.Wait(lock, [this]() ATTUNE_REQUIRES(lock_) { return ended_; });
     if (reported_) return report_;
     reported_ = true;

@@ -1,5 +1,7 @@
 #include "dataflow/runtime/keeper.h"
 
+#include "dataflow/runtime/idle.h"
+
 #include <unistd.h>
 
 #include <climits>
@@ -61,6 +63,7 @@ void Keeper::Loop() {
     StoredAge* stored = nullptr;
     {
       MutexLock lock(mutex_);
+      const Idle idle;
       changed_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return finish_ || !waiting_.empty(); });
       if (waiting_.empty()) return;
       stored = waiting_.front();

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-// A program is not linked with the probe: attune preloads it.
-#define ATTUNE_OPTIONAL
+#include "dataflow/runtime/idle.h"
+
 #include "attune/work.h"
 
 namespace attune::flow::detail {
@@ -155,6 +155,7 @@ void Publisher::Loop() {
   while (true) {
     Publish();
     MutexLock lock(mutex_);
+    const Idle idle;
     if (!stop_) changed_.WaitFor(lock, kPeriod);
     if (stop_) return;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "dataflow/runtime/idle.h"
 #include "dataflow/schedule/meter.h"
 
 namespace attune::flow::detail {
@@ -87,6 +88,7 @@ void Watchdog::Loop() {
   for (;;) {
     {
       MutexLock lock(mutex_);
+      const Idle idle;
       if (!stop_) changed_.WaitFor(lock, std::chrono::nanoseconds(period_ns_));
       if (stop_) return;
     }

@@ -10,11 +10,9 @@
 #include <climits>
 #include <cstdio>
 
-// A program is not linked with the probe: attune preloads it.
-#define ATTUNE_OPTIONAL
 #include "attune/flow/kernel.h"
-#include "attune/probe.h"
 #include "base/futex.h"
+#include "dataflow/runtime/idle.h"
 #include "dataflow/runtime/instances.h"
 #include "dataflow/schedule/meter.h"
 
@@ -48,9 +46,8 @@ void NoteRange(Instances* instances, uint64_t ticks) {
 
 /// A worker that has nothing to do.
 void Sleep(const std::atomic<uint32_t>& signal, uint32_t seen, int64_t deadline_ns) {
-  attune_idle_begin();
+  const Idle idle;
   FutexWait(signal, seen, deadline_ns);
-  attune_idle_end();
 }
 
 }  // namespace
