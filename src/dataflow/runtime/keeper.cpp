@@ -1,10 +1,10 @@
 #include "dataflow/runtime/keeper.h"
 
-#include "dataflow/runtime/idle.h"
-
 #include <unistd.h>
 
 #include <climits>
+
+#include "dataflow/runtime/idle.h"
 
 namespace attune::flow::detail {
 namespace {
