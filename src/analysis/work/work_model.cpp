@@ -14,8 +14,8 @@ namespace attune::analysis {
 namespace {
 
 constexpr int64_t kMostAges = 64;          ///< simulated; further ones go on at the pace of their second half
-constexpr int64_t kMostRanges = 200'000;   ///< simulated, of all kernels and ages
-constexpr int64_t kMostRangesOfAge = 512;  ///< more of a kernel and age are taken together
+constexpr int64_t kMostRanges = 20'000;    ///< simulated, of all kernels and ages
+constexpr int64_t kMostRangesOfAge = 256;  ///< more of a kernel and age are taken together
 constexpr int64_t kLookedAt = 64;          ///< ranges of a streamed age that may be begun before older ones
 constexpr int64_t kAhead = 16;             ///< ages that may be begun behind the oldest one that is not done
 constexpr double kLeastShare = 0.01;       ///< of all work: what takes less gains nothing

@@ -11,6 +11,7 @@
 #include "dataflow/runtime/idle.h"
 // Behind it, as it says how the probe is linked.
 #include "attune/work.h"
+
 namespace attune::flow::detail {
 namespace {
 
