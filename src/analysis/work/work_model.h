@@ -30,7 +30,7 @@ struct WorkForecast {
 };
 
 /// @return nullopt: the runtime does not tell its threads and times, or what it tells cannot run
-/// @cost up to some ms
+/// @cost some ms; a third of a second for 30 kernels on 64 threads
 std::optional<WorkForecast> Forecast(const WorkGraph& graph);
 
 }  // namespace attune::analysis
