@@ -8,15 +8,15 @@ import { launchBrowser } from './harness.mjs';
 
 export const SIZE = { width: 1440, height: 920 };
 
-/** node SCRIPT BINARY_DIR FOLDER @return both folders, and the binary of attune */
-export function shotArguments() {
-  if (process.argv.length !== 4) {
-    console.error(`usage: node ${path.basename(process.argv[1])} BINARY_DIR FOLDER`);
+/** node SCRIPT BINARY_DIR FOLDER [ONE] @param one its name, where a script may make the pictures of one thing alone @return both folders, the binary of attune, and ONE */
+export function shotArguments(one = '') {
+  if (process.argv.length < 4 || process.argv.length > (one ? 5 : 4)) {
+    console.error(`usage: node ${path.basename(process.argv[1])} BINARY_DIR FOLDER ${one && `[${one}]`}`);
     process.exit(2);
   }
-  const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
+  const [binaries, folder] = process.argv.slice(2, 4).map((argument) => path.resolve(argument));
   mkdirSync(folder, { recursive: true });
-  return { binaries, folder, attune: path.join(binaries, 'attune') };
+  return { binaries, folder, attune: path.join(binaries, 'attune'), only: process.argv[4] };
 }
 
 /** A picture of all that was drawn. */

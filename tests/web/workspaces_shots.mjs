@@ -1,4 +1,4 @@
-// node workspaces_shots.mjs BINARY_DIR FOLDER: each workspace of the page in three sizes and both themes, for docs/workspaces.md; made by
+// node workspaces_shots.mjs BINARY_DIR FOLDER [WORKSPACE]: each workspace of the page, or this one, in three sizes and both themes, for docs/workspaces.md; made by
 // ./dev screenshots, from recordings of real runs. A picture is on a palette of 96 colours: there are many.
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import { allowRoot, recordJob } from './messages_page.mjs';
 import { shotArguments, takeShots } from './shots.mjs';
 import { openPage } from './waits_page.mjs';
 
-const { binaries, folder: images, attune } = shotArguments();
+const { binaries, folder: images, attune, only } = shotArguments('WORKSPACE');
 const folder = path.join(images, 'workspaces');
 const build = path.resolve(binaries, '..');
 const SIZES = [[1440, 900], [1280, 720], [390, 844]];
@@ -91,7 +91,7 @@ async function open(page, workspace) {
 
 await takeShots(async (browser, scratch) => {
   mkdirSync(folder, { recursive: true });
-  for (const { of, workspaces } of PAGES) {
+  for (const { of, workspaces } of PAGES.filter((page) => !only || page.workspaces.includes(only))) {
     const files = of.map((make, i) => {
       const file = path.join(scratch, `run${i + 1}.attune`);
       make(file);
