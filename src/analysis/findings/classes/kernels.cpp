@@ -34,6 +34,7 @@ constexpr std::string_view kDispatchAdvice =
 
 constexpr double kLeastIdle = 0.1;      ///< part of the threads' time; the end of each run has some
 constexpr double kLeastDispatch = 0.1;  ///< part of the run
+constexpr double kNoticeable = 0.01;    ///< part of the run
 
 class Graph {
  public:
@@ -71,9 +72,11 @@ class Graph {
     finding.advice = kSerialAdvice;
     finding.evidence.push_back(fmt::format("{} have no work for {:.0f} % of their time",
                                            Plural(graph_.threads, "thread"), 100 * forecast_.idle));
+    const bool threads_help = forecast_.threads_gain_ns >= kNoticeable * forecast_.measured_ns;
     finding.evidence.push_back(fmt::format(
-        "if an instance of {} took half as long, the run of {} would be {} shorter, with twice as many threads {}",
-        kernel->name, Duration(forecast_.measured_ns), Duration(first.gain_ns), Duration(forecast_.threads_gain_ns)));
+        "if an instance of {} took half as long, the run of {} would be {} shorter; twice as many threads {}",
+        kernel->name, Duration(forecast_.measured_ns), Duration(first.gain_ns),
+        threads_help ? fmt::format("would save {}", Duration(forecast_.threads_gain_ns)) : "would not help"));
     const auto ages = static_cast<double>(std::max<int64_t>(1, kernel->ages));
     const int64_t instances = std::max<int64_t>(1, kernel->instances / std::max<int64_t>(1, kernel->ages));
     finding.evidence.push_back(fmt::format("an age of it has {} and takes {}{}", Plural(instances, "instance"),
