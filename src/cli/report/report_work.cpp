@@ -37,14 +37,14 @@ std::string ShortDuration(double ns) {
   return ns < 100 ? fmt::format("{:.1f} ns", ns) : Duration(static_cast<int64_t>(ns));
 }
 
-/// "-31.0 %" of the run; empty: nothing that could be noticed.
+/// "31.0 %" of the run; empty: nothing that could be noticed.
 std::string SavedText(const WorkForecast& forecast, double gain_ns) {
   constexpr double kNoticeable = 0.005;
   const double part = gain_ns / forecast.measured_ns;
-  return part < kNoticeable ? "" : "-" + Percent(part);
+  return part < kNoticeable ? "" : Percent(part);
 }
 
-/// The run's time if an instance of this kernel took half as long.
+/// Saved if an instance of this kernel took half as long.
 std::string IfHalved(const std::optional<WorkForecast>& forecast, const std::string& kernel) {
   if (!forecast || !forecast->Fits()) return "";
   const auto found = std::ranges::find(forecast->kernels, kernel, &WorkForecast::Kernel::name);
@@ -60,7 +60,7 @@ void PrintForecast(const ReportPage& page, int64_t threads, const WorkForecast& 
   std::string text;
   const auto add = [&](const char* what, double gain_ns) {
     const std::string saved = SavedText(forecast, gain_ns);
-    if (!saved.empty()) text += fmt::format("{}{} {}", text.empty() ? "The run's time: " : ", ", saved, what);
+    if (!saved.empty()) text += fmt::format("{}{} {}", text.empty() ? "Saved of the run: " : ", ", saved, what);
   };
   add("with twice as many threads", forecast.threads_gain_ns);
   add("without dispatch", forecast.dispatch_gain_ns);
@@ -84,7 +84,7 @@ void PrintWork(const ReportPage& page) {
                                        {"dispatch each", true},
                                        {"ages", true},
                                        {"grain", true},
-                                       {"run if halved", true},
+                                       {"saved if halved", true},
                                        {"kernel"}});
   const std::optional<WorkForecast> forecast = analysis::Forecast(page.summary.work);
   const size_t shown = std::min(kernels.size(), page.options.top);

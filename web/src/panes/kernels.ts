@@ -55,7 +55,7 @@ class KernelsPane implements Pane {
       time('Dispatch each', 'Of an instance', ({ dispatch_ns: dispatch, instances }) => dispatch / instances),
       count('Ages', 'That have ended', ({ ages }) => ages, '76px'),
       count('Grain', 'Instances that are dispatched together, at last', ({ grain }) => grain, '76px'),
-      share('Run if halved', 'Part of the run that is saved if its instances take half as long, by a model of the run', ({ kernel }) => savedIfHalved(this.work, kernel), '116px'),
+      share('Saved if halved', 'Part of the run that is saved if its instances take half as long, by a model of the run', ({ kernel }) => savedIfHalved(this.work, kernel), '116px'),
       words<WorkKernel>('Behind', 'minmax(80px, 0.6fr)', ({ runs_behind: behind }) => behind),
     ], 'Share');
     this.bar = el('div', { className: 'waits-bar' }, this.nodes.root, this.summary, el('span', { className: 'grow' }), drawingChoice('Save the kernels', 'kernels', () => this.canvas));

@@ -97,7 +97,7 @@ export const enum AlarmsSeverity { Warning = 1, Critical = 2 }
 
 /** what a thread did with a lock at a place in the code since its row before (waits.md) */
 export const Sync = { t_ns: 0, thread: 1, object: 2, site: 3, kind: 4, count: 5, contended: 6, wait_ns: 7, hold_ns: 8, holds: 9 } as const;
-export const enum SyncKind { Mutex = 1, ReadLock = 2, WriteLock = 3, SpinLock = 4, Condition = 5, Barrier = 6, Semaphore = 7, Join = 8, Wake = 9, Futex = 10, OpenMPCritical = 11, OpenMPBarrier = 12, OpenMPTaskWait = 13, OpenMPOrdered = 14, Once = 15, File = 16, MPI = 17, ThreadCreation = 18, Child = 19, Sleep = 20, Poll = 21, Future = 22 }
+export const enum SyncKind { Mutex = 1, ReadLock = 2, WriteLock = 3, SpinLock = 4, Condition = 5, Barrier = 6, Semaphore = 7, Join = 8, Wake = 9, Futex = 10, OpenMPCritical = 11, OpenMPBarrier = 12, OpenMPTaskWait = 13, OpenMPOrdered = 14, Once = 15, File = 16, MPI = 17, ThreadCreation = 18, Child = 19, Sleep = 20, Poll = 21, Future = 22, NoWork = 23 }
 
 /** a place in the code; several rows where the code there was inlined */
 export const Sites = { id: 0, frame: 1, address: 2, line: 3, inlined: 4, function: 0, file: 1, module: 2, build_id: 3 } as const;
