@@ -16,9 +16,7 @@ option(ATTUNE_PRECOMPILED_HEADERS "Precompile the headers of the standard librar
 find_package(fmt REQUIRED)
 add_library(attune_precompiled_flags INTERFACE)
 target_link_libraries(attune_precompiled_flags INTERFACE attune_flags fmt::fmt)
-# What ccache needs to know a precompiled header again: for g++ in the preprocessed text; clang keeps times of files in it, and
-# their paths, so that it is known in other folders by its text
-# in place of a sum (CCACHE_PCH_EXTSUM).
+# What ccache needs to know a precompiled header again: for g++ in the preprocessed text; clang keeps times of files in it.
 target_compile_options(attune_precompiled_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 
@@ -34,15 +32,6 @@ function(attune_precompiled_headers name kind header)
   endif()
   target_link_libraries(${name} PRIVATE ${ARGN} attune_precompiled_flags)
   target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${header})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set(sum ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.pch.sum)
-    separate_arguments(flags NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${CMAKE_BUILD_TYPE}}")
-    add_custom_command(OUTPUT ${sum}
-      COMMAND ${CMAKE_CXX_COMPILER} ${flags} -std=c++${CMAKE_CXX_STANDARD} -x c++-header -E -P -MD -MF ${sum}.d -MT ${sum} -o ${sum} ${CMAKE_SOURCE_DIR}/cmake/${header}
-      DEPENDS ${CMAKE_SOURCE_DIR}/cmake/${header} DEPFILE ${sum}.d VERBATIM)
-    add_custom_target(${name}_sum DEPENDS ${sum})
-    add_dependencies(${name} ${name}_sum)
-  endif()
 endfunction()
 # attune_use_precompiled(TARGET HEADERS): HEADERS as attune_precompiled_headers names them.
 function(attune_use_precompiled target headers)
