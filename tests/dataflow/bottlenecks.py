@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 KERNEL, DISPATCH, UNEVEN, THREADS = "halved", "dispatch_gain_ns", "imbalance_gain_ns", "threads_gain_ns"
-# What is changed in each, and the finding; None: none, as all threads have work.
+# The forecast that each graph is changed by, and the finding; None: none, as all threads have work.
 TRUTH = {
     "slow_first": (KERNEL, None), "slow_last": (KERNEL, None), "slow_of_six": (KERNEL, None),
     "slow_source": (KERNEL, "serial-kernel"), "slow_sink": (KERNEL, "serial-kernel"),
@@ -30,8 +30,6 @@ TRUTH = {
 OF_GRAPHS = {"serial-kernel", "uneven-ranges", "kernel-dispatch"}
 SLOW = {UNEVEN: "uneven", DISPATCH: "tiny"}
 MOST_ERROR = 0.10
-# Alone, an instance of some 30 ns takes 10 ns more than in a range, which its time cannot tell from dispatch.
-KNOWN_ERRORS = {"tiny_grid": 0.25}
 
 
 def run(attune, program, name, changed, folder):
@@ -81,9 +79,8 @@ def look_at(options, name, folder):
         forecast, truth = statistics.median(forecasts), statistics.median(truths)
         error = forecast / truth - 1
         text += f" forecast {forecast * 1e-9:6.3f} s, true {truth * 1e-9:6.3f} s, {100 * error:+6.1f} %"
-        limit = KNOWN_ERRORS.get(name, MOST_ERROR)
-        if abs(error) > limit:
-            problems.append(f"the forecast is more than {100 * limit:.0f} % off")
+        if abs(error) > MOST_ERROR:
+            problems.append(f"the forecast is more than {100 * MOST_ERROR:.0f} % off")
     print(text + "".join(f"\n    {problem}" for problem in dict.fromkeys(problems)), flush=True)
     return not problems
 
