@@ -56,6 +56,16 @@ TEST_F(WorkGraphTest, KernelsOfAllProcessesAreSummed) {
   EXPECT_EQ(graph.data[0].bytes, 6);
 }
 
+TEST_F(WorkGraphTest, ThreadsAndAgesHaveLimits) {
+  Add("work//threads", 1, {INT64_MAX, INT64_MAX, INT64_MAX});
+  Add("work/a/fetch_age/f", 1, {INT64_MAX, INT64_MAX, INT64_MAX});
+  Add("work/a/store_age/f", 1, {-INT64_MAX, -INT64_MAX, -INT64_MAX});
+  const WorkGraph graph = GraphOf(kWholeRun);
+  EXPECT_EQ(graph.threads, 1 << 16);
+  ASSERT_EQ(graph.data.size(), 2u);
+  EXPECT_EQ(graph.data[0].age, -graph.data[1].age);
+}
+
 TEST_F(WorkGraphTest, APartOfTheTimeHasWhatWasDoneInIt) {
   Add("work/encode/instances", 1, {5, 10, 40});
   Add("work/encode/grain", 1, {1, 64, 8});

@@ -45,10 +45,9 @@ inline constexpr int kHistogramBuckets = 40;
 struct FieldBytes {
   std::string field;
   double bytes = 0;
-  int64_t age = 0;     ///< that it uses: added to the age of the instance, or fixed
-  bool fixed = false;  ///< always the same age, or a field without ages
-  bool streams =
-      false;  ///< of a fetch: instances start before the age is complete, as soon as their elements are there
+  int64_t age = 0;       ///< that it uses: added to the age of the instance, or fixed
+  bool fixed = false;    ///< always the same age, or a field without ages
+  bool streams = false;  ///< of a fetch: instances start as soon as their elements are there
 };
 
 /// The cost of one kernel until now. Times come from samples of whole ranges of instances, scaled to all instances.

@@ -12,6 +12,9 @@ namespace attune::analysis {
 namespace {
 
 constexpr std::string_view kPrefix = "work/";
+// A program may tell anything.
+constexpr int64_t kMostThreads = 1 << 16;
+constexpr int64_t kMostAge = 1'000'000'000;
 
 /// "work/KERNEL/WHAT" or "work/KERNEL/WHAT/FIELD"; without a kernel: of all together.
 struct Name {
@@ -50,7 +53,7 @@ void AddTo(WorkData& data, std::string_view what, const Values& values) {
     data.bytes += static_cast<double>(values.grown);
   } else {
     data.has_age = true;
-    data.age = values.last;
+    data.age = std::clamp(values.last, -kMostAge, kMostAge);
     data.is_fixed = what.ends_with("_fixed");
   }
 }
@@ -94,7 +97,7 @@ WorkGraph WorkSums::Graph() const {
     const Name name = NameOf(counter.name);
     const Values values{std::max<int64_t>(0, counter.last - counter.before), counter.last};
     if (name.kernel.empty()) {
-      if (name.what == "threads") graph.threads = std::max(graph.threads, values.last);
+      if (name.what == "threads") graph.threads = std::clamp(values.last, graph.threads, kMostThreads);
       if (name.what == "wall_ns") graph.wall_ns += static_cast<double>(values.grown);
       continue;
     }

@@ -4,7 +4,6 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <queue>
 #include <set>
 #include <tuple>
