@@ -1,7 +1,7 @@
 // The page: joins the connection, the model, the view and the panels, and draws when something changed.
 
 import { Chart, DEFAULT_OPTIONS, PLOT_HEIGHT } from '../charts/chart';
-import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
+import { formatClock, formatCount, formatDate, formatRange } from '../charts/format';
 import { arrangeFirstLook, defaultSelection, elementName, groupSeries, isIn, placesOf, signatureOf, type ChartGroup } from '../charts/traces';
 import { Adder } from '../panels/adder';
 import { AlarmList } from '../panels/alarms';
@@ -30,6 +30,7 @@ import { isSmall, Layout } from './layout';
 import { AddressBar, keepToken, keptToken, linkFor, readLink, takeToken } from './link';
 import { newSettings } from './settings';
 import { FileSaver } from './files';
+import { TextPace } from './text_pace';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
 const MAX_SERIES = 1024;
@@ -44,7 +45,6 @@ const MAX_AGES = 2000;
 const ALARMS_TAB = 4;
 /** On both sides of a run that has ended. */
 const RUN_MARGIN = 0.02;
-const TEXT_INTERVAL_MS = 125;
 
 export class App {
   readonly model = new SessionModel();
@@ -79,14 +79,14 @@ export class App {
   private owedCredits = 0;
   private pickerIsOld = false;
   private answeredView = 0;
-  /** The series asked for last. */
   /** What there is was asked for before the page's code was there. */
   private greeted = false;
+  /** The series asked for last. */
   private requested = '';
   private requestedPixels = 0;
   private dirty = true;
   private lastFrameMs = 0;
-  private lastTextMs = 0;
+  private readonly textPace = new TextPace();
   private drawnEnd = 0;
   private linkTimer = 0;
   private readonly address = new AddressBar();
@@ -250,6 +250,7 @@ export class App {
     this.showState();
     this.drawer.showCounts();
     this.layout.setDamage(this.model.damage);
+    if (applied.metadata) queueMicrotask(() => this.ask());
   }
 
   /** A new connection: asks again for what is on screen, continuing from what is held. */
@@ -592,8 +593,15 @@ export class App {
 
   private moved(): void {
     this.dirty = true;
+    // At first the whole of what will be wanted is not known yet.
+    if (this.requested !== '') queueMicrotask(() => this.ask());
     window.clearTimeout(this.linkTimer);
     this.linkTimer = window.setTimeout(() => this.started && this.address.write(linkFor(this.model, this.view, this.selected, this.settings)), LINK_DELAY_MS);
+  }
+
+  /** Asks before the next frame where nothing is awaited; not at once, since charts know their size only at the end of the task. */
+  private ask(): void {
+    if (this.started && this.connection.open && this.answeredView === this.lastRequestedView && this.view.needsRequest()) this.request(false);
   }
 
   private request(resume: boolean): void {
@@ -624,7 +632,10 @@ export class App {
     // The charts come first.
     if (this.connection.open && this.model.canAnalyse && this.drawnUpdates > 0) this.navigator.frame(now);
     const scrolled = ((this.view.range.t1 - this.drawnEnd) / this.view.length) * (this.charts[0]?.plotWidth ?? 1000) * devicePixelRatio;
-    if (this.dirty || Math.abs(scrolled) > LEAST_SCROLL_PX) this.draw();
+    const fresh = this.dirty;
+    if (fresh || Math.abs(scrolled) > LEAST_SCROLL_PX) this.draw(now);
+    const nothingComes = this.started && this.selected.size === 0;
+    if ((this.drawnUpdates > 0 || nothingComes) && this.textPace.isDue(now, fresh, this.view.following)) this.drawText();
     if (this.owedCredits > 0) {
       // Only what has been drawn is paid for: a page that cannot keep up is sent less.
       this.drawnUpdates += this.owedCredits;
@@ -642,8 +653,9 @@ export class App {
     if (this.ages.length > MAX_AGES) this.ages.splice(0, MAX_AGES / 2);
   }
 
-  private draw(): void {
+  private draw(now: number): void {
     this.dirty = false;
+    this.textPace.chartsDrawn(now);
     this.drawnEnd = this.view.range.t1;
     if (this.view.following) {
       const oldest = this.view.range.t0 - this.view.length * 0.5;
@@ -651,9 +663,9 @@ export class App {
     }
     for (const chart of this.charts) if (chart.onScreen) chart.draw();
     this.waits?.draw();
-    // What is read rather than watched need not change with every frame.
-    if (this.view.following && this.lastFrameMs - this.lastTextMs < TEXT_INTERVAL_MS) return;
-    this.lastTextMs = this.lastFrameMs;
+  }
+
+  private drawText(): void {
     for (const chart of this.charts) if (chart.onScreen) chart.showValues();
     this.navigator.draw();
     this.drawer.refresh();
@@ -663,16 +675,9 @@ export class App {
   }
 
   private showRange(): void {
+    const text = this.model.series.size === 0 ? '' : formatRange(this.view.range, (t) => this.model.wallMs(t));
     // A server that is gone has nothing to follow.
-    this.layout.setRange(this.model.growing && Number.isNaN(this.goneSince), this.view.following, this.view.window, this.rangeText());
-  }
-
-  private rangeText(): string {
-    if (this.model.series.size === 0) return '';
-    const { t0, t1 } = this.view.range;
-    const resolution = Math.max(1e3, (t1 - t0) / 500);
-    const clock = (t: number): string => formatClock(this.model.wallMs(t), resolution);
-    return `${formatDate(this.model.wallMs(t0))}  ${clock(t0)} – ${clock(t1)}  ·  ${formatDuration(t1 - t0)}`;
+    this.layout.setRange(this.model.growing && Number.isNaN(this.goneSince), this.view.following, this.view.window, text);
   }
 
   /** Since when the server has been gone, and what shows the same again. */

@@ -42,6 +42,11 @@ function valueAxis(ticks: AxisTicks, side: 1 | 3, size: number, stroke: () => st
   };
 }
 
+/** Of lines and areas, in CSS pixels, as uPlot knows it: asking the browser would lay out the whole page first. */
+export function plotWidth(plot: uPlot): number {
+  return plot.bbox.width / devicePixelRatio;
+}
+
 export function plotOptions(host: AxesHost, width: number, height: number): uPlot.Options {
   const faint = (): string => host.css('--text-faint');
   const grid = { stroke: () => host.css('--grid'), width: 1 };
@@ -50,11 +55,11 @@ export function plotOptions(host: AxesHost, width: number, height: number): uPlo
     {
       size: TIME_AXIS_HEIGHT, font: FONT, gap: 6, grid, stroke: faint, ticks: { show: false },
       splits: (plot, _axis, min, max) => {
-        step = timeStep(max - min, Math.max(2, plot.over.clientWidth / 110));
+        step = timeStep(max - min, Math.max(2, plotWidth(plot) / 110));
         return timeTicks(min, max, step, host.wall0());
       },
       // A text that would go beyond the edge says nothing.
-      values: (plot, splits) => splits.map((t) => (plot.over.clientWidth - plot.valToPos(t, 'x') < HALF_TIME_PX - RIGHT_PADDING ? '' : formatClock(host.wall0() + t / 1e6, step))),
+      values: (plot, splits) => splits.map((t) => (plotWidth(plot) - plot.valToPos(t, 'x') < HALF_TIME_PX - RIGHT_PADDING ? '' : formatClock(host.wall0() + t / 1e6, step))),
     },
     valueAxis(host.left, 3, AXIS_WIDTH, () => host.color('left'), grid),
   ];

@@ -8,7 +8,7 @@ import { csvOf, fileName, pngOf, saveFile, saveText, type Cell } from '../app/sa
 import { SeriesKind, type Gap, type SessionModel } from '../session/model';
 import { Points } from '../session/points';
 import type { Range } from '../session/view';
-import { plotOptions, TIME_AXIS_HEIGHT, type AxisTicks } from './axes';
+import { plotOptions, plotWidth, TIME_AXIS_HEIGHT, type AxisTicks } from './axes';
 import { saveChoice } from '../app/widgets';
 import { Holds, stack, type Layer, type Member } from './combine';
 import { drawLayer, drawSeries, layerExtent, valueExtent, type Extent, type Plane } from './draw';
@@ -145,7 +145,7 @@ export class Chart {
   }
 
   get plotWidth(): number {
-    return this.plot.over.clientWidth;
+    return plotWidth(this.plot);
   }
 
   /** Whether a second axis shows another unit, or percent of the maximum (or, in percent, the values). */
@@ -161,7 +161,7 @@ export class Chart {
 
   timeAt(offsetX: number): number {
     const { t0, t1 } = this.host.range();
-    return t0 + (offsetX / this.plot.over.clientWidth) * (t1 - t0);
+    return t0 + (offsetX / this.plotWidth) * (t1 - t0);
   }
 
   resize(width: number): void {
@@ -415,7 +415,7 @@ export class Chart {
     const { interval } = this.traces[index];
     if (interval <= 0) return Infinity; // a counter of the program's own: nothing is missing between two values
     const { t0, t1 } = this.host.range();
-    const pixel = (t1 - t0) / Math.max(1, this.plot.over.clientWidth);
+    const pixel = (t1 - t0) / Math.max(1, this.plotWidth);
     const points = this.member(index)?.points;
     // Of very many series the server sends fewer points than there are pixels.
     const bucket = points && !points.exact ? points.typicalStep() : 0;
@@ -633,7 +633,7 @@ export class Chart {
 
   private placeCursor(t: number): void {
     const range = this.host.range();
-    const left = Number.isNaN(t) ? -10 : ((t - range.t0) / (range.t1 - range.t0)) * this.plot.over.clientWidth;
+    const left = Number.isNaN(t) ? -10 : ((t - range.t0) / (range.t1 - range.t0)) * this.plotWidth;
     this.plot.setCursor({ left, top: -10 }, false);
   }
 }

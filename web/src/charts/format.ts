@@ -148,3 +148,9 @@ export function shortCommand(command: string): string {
   const program = space < 0 ? command : command.slice(0, space);
   return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));
 }
+
+/** Both ends with the date of the first, and the length. @param wallMs the wall clock at a moment */
+export function formatRange({ t0, t1 }: { t0: number; t1: number }, wallMs: (t: number) => number): string {
+  const resolution = Math.max(1e3, (t1 - t0) / 500);
+  return `${formatDate(wallMs(t0))}  ${formatClock(wallMs(t0), resolution)} – ${formatClock(wallMs(t1), resolution)}  ·  ${formatDuration(t1 - t0)}`;
+}

@@ -90,9 +90,9 @@ export class Points implements PointColumns {
 /** Of times in order, from a few of them. */
 export function medianStep(t: ArrayLike<number>, length: number): number {
   if (length < 2) return 0;
-  const steps: number[] = [];
   const stride = Math.max(1, Math.floor(length / 64));
-  for (let i = 1; i < length; i += stride) steps.push(t[i] - t[i - 1]);
-  steps.sort((a, b) => a - b);
+  const steps = new Float64Array(Math.ceil((length - 1) / stride));
+  for (let i = 0; i < steps.length; i++) steps[i] = t[1 + i * stride] - t[i * stride];
+  steps.sort();
   return steps[steps.length >> 1];
 }
