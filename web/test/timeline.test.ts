@@ -185,7 +185,7 @@ describe('states of the timeline', () => {
     expect(gridOf([answer(new Map())], { t0: 5, width: 1, columns: 3 })).toEqual({ t0: 5, width: 1, columns: 3 });
   });
 
-  it('older links lead to the timeline', () => expect(['threads', 'ranks', 'timeline', 'locks', 'x', null].map(workspaceOf)).toEqual(['timeline', 'timeline', 'timeline', 'locks', 'charts', 'charts']));
+  it('older links lead to the timeline', () => expect(['threads', 'ranks', 'timeline', 'locks', 'x', ''].map(workspaceOf)).toEqual(['timeline', 'timeline', 'timeline', 'locks', 'charts', 'charts']));
 });
 
 describe('a part of the timeline that the server answers', () => {

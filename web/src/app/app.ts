@@ -630,12 +630,12 @@ export class App {
     if (this.started && this.connection.open && this.view.needsRequest()) this.request(false);
     if (this.connection.open) this.waits?.frame(now);
     // The charts come first.
-    if (this.connection.open && this.model.canAnalyse && this.drawnUpdates > 0) this.navigator.frame(now);
+    const chartsAreThere = this.lastDrawnView > 0 || (this.started && this.selected.size === 0);
+    if (this.connection.open && this.model.canAnalyse && chartsAreThere) this.navigator.frame(now);
     const scrolled = ((this.view.range.t1 - this.drawnEnd) / this.view.length) * (this.charts[0]?.plotWidth ?? 1000) * devicePixelRatio;
     const fresh = this.dirty;
     if (fresh || Math.abs(scrolled) > LEAST_SCROLL_PX) this.draw(now);
-    const nothingComes = this.started && this.selected.size === 0;
-    if ((this.drawnUpdates > 0 || nothingComes) && this.textPace.isDue(now, fresh, this.view.following)) this.drawText();
+    if (chartsAreThere && this.textPace.isDue(now, fresh, this.view.following)) this.drawText();
     if (this.owedCredits > 0) {
       // Only what has been drawn is paid for: a page that cannot keep up is sent less.
       this.drawnUpdates += this.owedCredits;

@@ -2,7 +2,7 @@
 
 import { DEFAULT_OPTIONS, type ChartOptions, type Style } from '../charts/chart';
 import { PLACES, type ChartsBy, type Grouping, type LinesBy } from '../charts/traces';
-import { workspaceOf, type Workspace } from '../waits/workspaces';
+import type { Workspace } from '../waits/workspaces';
 import { decodeIds, encodeIds } from './ids';
 
 export interface Settings extends Grouping {
@@ -10,7 +10,7 @@ export interface Settings extends Grouping {
   options: Map<string, ChartOptions>;
   /** The element that the charts are of; 0: all. */
   only: number;
-  /** What is in the place of the charts, where there are threads. */
+  /** What is in the place of the charts, where there are threads: as the link says, until the page of waits is there. */
   workspace: Workspace;
   /** What was chosen in panes, by their names. */
   chosen: Map<string, string[]>;
@@ -60,7 +60,7 @@ export function readSettings(parameters: URLSearchParams, settings: Settings): v
   settings.lines = readLines(parameters.get('l'));
   const only = Number(parameters.get('o') ?? 0);
   settings.only = Number.isInteger(only) && only > 0 ? only : 0;
-  settings.workspace = workspaceOf(parameters.get('w'));
+  settings.workspace = parameters.get('w') ?? 'charts';
   settings.options.clear();
   settings.linesOf.clear();
   settings.placed.clear();

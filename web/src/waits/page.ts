@@ -18,7 +18,7 @@ import { FlameGraph } from './flames';
 import { Graph } from './graph';
 import { Locks } from './locks';
 import { SourceView } from './source';
-import { OWN_PANES, WORKSPACES, type LinkedPane, type Pane, type PaneHost, type Workspace } from './workspaces';
+import { OWN_PANES, WORKSPACES, workspaceOf, type LinkedPane, type Pane, type PaneHost, type Workspace } from './workspaces';
 
 /** A range that is dragged or zoomed is not asked for at each step. */
 const AT_REST_MS = 150;
@@ -124,9 +124,9 @@ export class WaitsPage {
   }
 
   /** Shows what a link says. */
-  restore(workspace: Workspace): void {
+  restore(wanted: string): void {
     for (const pane of Object.values(this.panes)) pane.restore?.();
-    this.show(workspace);
+    this.show(wanted);
   }
 
   /** The next one, after the last one the first. */
@@ -135,7 +135,9 @@ export class WaitsPage {
     this.show(WORKSPACES[(at + 1) % WORKSPACES.length][0]);
   }
 
-  show(workspace: Workspace): void {
+  /** @param wanted as a link may have it */
+  show(wanted: string): void {
+    const workspace = workspaceOf(wanted);
     this.workspace = workspace;
     this.stage.hidden = workspace === 'charts';
     this.stage.parentElement?.classList.toggle('waiting', workspace !== 'charts');

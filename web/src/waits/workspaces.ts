@@ -1,5 +1,5 @@
-// Views that take the place of the charts, with the names and hints of their tabs. They are apart from the page, which is loaded
-// when there are threads, since the address of the browser names them, too.
+// Views that take the place of the charts, with the names and hints of their tabs. All panes come with this file: what is loaded
+// before there are threads takes only types from it.
 
 import type { DocumentName, DocumentUse } from '../session/documents';
 import type { SessionModel } from '../session/model';
@@ -71,7 +71,7 @@ export type Workspace = string;
 const FORMER: Record<string, string> = { threads: 'timeline', ranks: 'timeline' };
 
 /** The workspace of this name; without one: the charts. */
-export function workspaceOf(name: string | null): Workspace {
-  const wanted = FORMER[name ?? ''] ?? name;
+export function workspaceOf(name: string): Workspace {
+  const wanted = FORMER[name] ?? name;
   return WORKSPACES.find(([known]) => known === wanted)?.[0] ?? 'charts';
 }
