@@ -121,6 +121,7 @@ export class Chart {
     acceptDrops(this.root, 'drop-here', ({ types }) => types.includes(DRAGGED_SERIES), (to) => !this.root.contains(to as Node | null), (data) => host.onAdd(data.getData(DRAGGED_SERIES).split(',').map(Number)));
     this.plot = this.makePlot();
     this.showOptions();
+    this.draw(); // gives it scales, without which there are no axes, and the plot is wider than it will be
     this.observer = new IntersectionObserver((entries) => {
       this.onScreen = entries[entries.length - 1].isIntersecting;
       if (this.onScreen) host.onAppear();
