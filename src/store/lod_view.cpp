@@ -104,7 +104,8 @@ StreamRows WithoutCoarse(const StreamRows& lod, uint64_t bin_ns) {
   return result;
 }
 
-/// Time since the row before, of rows in order: the same for all columns of a stream, whose rates need no division of their own then.
+/// Time since the row before, of rows in order: the same for all columns of a stream, whose rates need no division of
+/// their own then.
 class RowSteps {
  public:
   struct Step {
