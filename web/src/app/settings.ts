@@ -10,7 +10,7 @@ export interface Settings extends Grouping {
   options: Map<string, ChartOptions>;
   /** The element that the charts are of; 0: all. */
   only: number;
-  /** What is in the place of the charts, where there are threads: as the link says, until the page of waits is there. */
+  /** The pane in the place of the charts, where there are threads: as the link says, until the page of waits is there. */
   workspace: Workspace;
   /** What was chosen in panes, by their names. */
   chosen: Map<string, string[]>;

@@ -1,4 +1,4 @@
-// When texts follow the charts: values and tables are read, not watched, and what takes time to write must not hold up a frame with new lines.
+// Texts follow the charts: values and tables are read, not watched, and must not hold up a frame with new lines.
 
 /** While the newest data is followed texts change no more often than this, */
 const INTERVAL_MS = 125;

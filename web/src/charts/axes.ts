@@ -42,7 +42,7 @@ function valueAxis(ticks: AxisTicks, side: 1 | 3, size: number, stroke: () => st
   };
 }
 
-/** Of lines and areas, in CSS pixels, as uPlot knows it: asking the browser would lay out the whole page first. */
+/** Width of lines and areas in CSS pixels, as uPlot knows it: asking the browser would lay out the whole page first. */
 export function plotWidth(plot: uPlot): number {
   return plot.bbox.width / devicePixelRatio;
 }
