@@ -104,28 +104,22 @@ StreamRows WithoutCoarse(const StreamRows& lod, uint64_t bin_ns) {
   return result;
 }
 
-/// Time since the row before, of rows in order: the same for all columns of a stream, whose rates need no division of
-/// their own then.
-class RowSteps {
+/// Factors of rates, one a row: the same for all columns of a stream, so that a value needs no division of its own.
+class RateFactors {
  public:
-  struct Step {
-    double ns = 0;          ///< 0: time did not go on
-    double per_second = 0;  ///< 10^9 / ns
-  };
-
-  std::span<const Step> Of(std::span<const int64_t> t_ns) {
-    steps_.clear();
+  /// 1 / seconds since the row before. @param t_ns of the next rows
+  std::span<const double> Of(std::span<const int64_t> t_ns) {
+    factors_.clear();
     for (const int64_t t : t_ns) {
-      const model::Growth time = model::GrowthBetween(last_ns_, 0, t, 0);
-      steps_.push_back(time.ns > 0 ? Step{time.ns, 1e9 / time.ns} : Step{});
+      factors_.push_back(1e9 / model::GrowthBetween(last_ns_, 0, t, 0).ns);
       last_ns_ = t;
     }
-    return steps_;
+    return factors_;
   }
 
  private:
-  int64_t last_ns_ = INT64_MAX;  // before the first row there is none
-  std::vector<Step> steps_;
+  int64_t last_ns_ = 0;
+  std::vector<double> factors_;
 };
 
 /// A series's value at each row: the level, or the rate since the row before.
@@ -133,15 +127,14 @@ class ValueReader {
  public:
   explicit ValueReader(const ViewColumn& column) : is_counter_(column.is_counter), steps_(column.max_per_second) {}
 
-  ViewValue Next(const RowSteps::Step& step, int64_t value) {
+  /// @param per_second of RateFactors
+  ViewValue Next(int64_t t_ns, int64_t value, double per_second) {
     ViewValue result;
     if (is_counter_) {
-      if (value >= value_ && value_ != model::kAbsent && step.ns > 0) {
-        const double amount = static_cast<double>(static_cast<uint64_t>(value) - static_cast<uint64_t>(value_));
-        result = {steps_.Next({amount, step.ns}).amount * step.per_second, amount, step.ns * kSecondsPerNs};
-      } else {
-        steps_.Next({kMissing, 0});
-      }
+      const model::Growth growth = model::GrowthBetween(t_ns_, value_, t_ns, value);
+      const double rate = steps_.Next(growth).amount * per_second;
+      if (!std::isnan(growth.amount)) result = {rate, growth.amount, growth.ns * kSecondsPerNs};
+      t_ns_ = t_ns;
       value_ = value;
     } else if (value != model::kAbsent) {
       result = {static_cast<double>(value), static_cast<double>(value), 1};
@@ -152,6 +145,7 @@ class ValueReader {
  private:
   bool is_counter_;
   model::StepSpreader steps_;
+  int64_t t_ns_ = 0;
   int64_t value_ = model::kAbsent;
 };
 
@@ -251,14 +245,14 @@ int64_t ViewBuilder::CountRows(const StreamRows& rows) const {
 
 void ViewBuilder::AddExact(const ViewStream& stream, std::span<const ViewColumn> columns) {
   std::vector<ValueReader> readers = Readers(columns);
-  RowSteps row_steps;
+  RateFactors rate_factors;
   visit_blocks_(stream.samples, SampleColumns(columns), [&](Columns block) {
-    const std::span<const RowSteps::Step> steps = row_steps.Of(block[0]);
+    const std::span<const double> per_second = rate_factors.Of(block[0]);
     for (size_t i = 0; i < columns.size(); ++i) {
       SeriesView& view = views_[columns[i].view];
       for (size_t row = 0; row < block[0].size(); ++row) {
         const int64_t t_ns = block[0][row];
-        const double value = readers[i].Next(steps[row], block[i + 1][row]).shown;
+        const double value = readers[i].Next(t_ns, block[i + 1][row], per_second[row]).shown;
         if (t_ns < range_.t0_ns || t_ns >= range_.t1_ns) continue;
         view.t_ns.push_back(t_ns);
         view.mean.push_back(value);
@@ -342,12 +336,12 @@ std::vector<TimeRange> ViewBuilder::AddLevel(const StreamRows& lod, int64_t firs
 void ViewBuilder::AddRaw(const StreamRows& samples, std::span<const ViewColumn> columns,
                          std::span<const TimeRange> uncovered) {
   std::vector<ValueReader> readers = Readers(columns);
-  RowSteps row_steps;
+  RateFactors rate_factors;
   RangeCursor cursor(uncovered);
   constexpr size_t kNotWanted = SIZE_MAX;
   std::vector<size_t> bin_of_row;
   visit_blocks_(samples, SampleColumns(columns), [&](Columns block) {
-    const std::span<const RowSteps::Step> steps = row_steps.Of(block[0]);
+    const std::span<const double> per_second = rate_factors.Of(block[0]);
     bin_of_row.clear();
     for (const int64_t t_ns : block[0]) bin_of_row.push_back(cursor.Find(t_ns) != nullptr ? BinOf(t_ns) : kNotWanted);
     // Column by column, as the values lie in memory.
@@ -358,7 +352,7 @@ void ViewBuilder::AddRaw(const StreamRows& samples, std::span<const ViewColumn> 
         const size_t index = bin_of_row[row];
         Bin bin = index == kNotWanted ? Bin() : bins[index];
         for (; row < bin_of_row.size() && bin_of_row[row] == index; ++row)
-          bin.Add(reader.Next(steps[row], block[i + 1][row]));
+          bin.Add(reader.Next(block[0][row], block[i + 1][row], per_second[row]));
         if (index != kNotWanted) bins[index] = bin;
       }
       readers[i] = reader;

@@ -630,7 +630,7 @@ export class App {
     if (this.started && this.connection.open && this.view.needsRequest()) this.request(false);
     if (this.connection.open) this.waits?.frame(now);
     // The charts come first.
-    const chartsAreThere = this.lastDrawnView > 0 || (this.started && this.selected.size === 0);
+    const chartsAreThere = this.lastDrawnView > 0 || (this.drawnUpdates > 0 && this.selected.size === 0);
     if (this.connection.open && this.model.canAnalyse && chartsAreThere) this.navigator.frame(now);
     const scrolled = ((this.view.range.t1 - this.drawnEnd) / this.view.length) * (this.charts[0]?.plotWidth ?? 1000) * devicePixelRatio;
     const fresh = this.dirty;

@@ -1,6 +1,7 @@
 // How values, durations and moments are written. Everything that a person reads is made here.
 
 import { SeriesKind, type Series } from '../session/model';
+import type { Range } from '../session/view';
 
 /** How the values of a series are shown: multiplied by `factor`, in `unit`. */
 export interface Display {
@@ -150,7 +151,7 @@ export function shortCommand(command: string): string {
 }
 
 /** Both ends with the date of the first, and the length. @param wallMs the wall clock at a moment */
-export function formatRange({ t0, t1 }: { t0: number; t1: number }, wallMs: (t: number) => number): string {
+export function formatRange({ t0, t1 }: Range, wallMs: (t: number) => number): string {
   const resolution = Math.max(1e3, (t1 - t0) / 500);
   return `${formatDate(wallMs(t0))}  ${formatClock(wallMs(t0), resolution)} – ${formatClock(wallMs(t1), resolution)}  ·  ${formatDuration(t1 - t0)}`;
 }
