@@ -11,7 +11,7 @@
 
 #include "base/host_root.h"
 
-namespace attune::testing {
+namespace attune::fakes {
 
 /// A folder under the temporary directory, removed at the end. Paths are the host's: "/proc/stat".
 class FakeHost {
@@ -62,4 +62,4 @@ class FakeHost {
   std::filesystem::path folder_;
 };
 
-}  // namespace attune::testing
+}  // namespace attune::fakes

@@ -11,7 +11,7 @@
 
 #include "fake_host.h"
 
-namespace attune::testing {
+namespace attune::fakes {
 
 /// The machine's tree, which is made once and only read. @param name one of `generate.py --list`
 inline const FakeHost& GeneratedHost(const std::string& name) {
@@ -25,4 +25,4 @@ inline const FakeHost& GeneratedHost(const std::string& name) {
   return found->second;
 }
 
-}  // namespace attune::testing
+}  // namespace attune::fakes

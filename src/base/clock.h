@@ -6,6 +6,8 @@
 
 namespace attune {
 
+inline constexpr int64_t kSecondNs = 1'000'000'000;
+
 /// @cost about 30 ns (vDSO)
 int64_t MonotonicNs();
 int64_t RealNs();

@@ -17,6 +17,8 @@ constexpr int64_t SaturatingSub(int64_t a, int64_t b) {
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;
   return b < 0 ? INT64_MAX : INT64_MIN + 1;
 }
+/// A size or count that is told without a sign.
+constexpr int64_t Amount(uint64_t value) { return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)); }
 constexpr void AddTo(int64_t& sum, int64_t value) { sum = SaturatingAdd(sum, value); }
 
 /// 0 where there is no whole.

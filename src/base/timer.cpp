@@ -1,4 +1,5 @@
 #include "base/timer.h"
+#include "base/clock.h"
 
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -6,7 +7,6 @@
 namespace attune {
 
 Result<UniqueFd> MakeTimer(int64_t after_ns, int64_t every_ns) {
-  constexpr int64_t kSecondNs = 1'000'000'000;
   UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec when{{every_ns / kSecondNs, every_ns % kSecondNs}, {after_ns / kSecondNs, after_ns % kSecondNs}};
   if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");

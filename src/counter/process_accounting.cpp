@@ -6,8 +6,8 @@
 namespace attune::counter {
 namespace {
 
-constexpr std::array<uint64_t, 4> kEvents{PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS_MIN,
-                                          PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_CONTEXT_SWITCHES};
+constexpr std::array<uint64_t, 4> kAccounted{PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+                                             PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_CONTEXT_SWITCHES};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ bool IsAccountedOfThreads(const NamedEvent& event) {
   const Event& part = event.parts.front();
   if (!part.in_user || !part.in_kernel) return false;
   return part.config == PERF_COUNT_SW_PAGE_FAULTS || part.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-         std::ranges::find(kEvents, part.config) != kEvents.end();
+         std::ranges::find(kAccounted, part.config) != kAccounted.end();
 }
 
 double AccountedCount(const NamedEvent& event, const AccountedUse& use) {

@@ -8,9 +8,6 @@
 namespace attune::live {
 namespace {
 
-/// As the feed bounds its messages.
-constexpr uint64_t kMaxPointsAMessage = 400'000;
-
 struct Lines {
   size_t count = 0;
   std::string frames;

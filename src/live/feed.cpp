@@ -13,8 +13,6 @@
 namespace attune::live {
 namespace {
 
-/// Bounds one answer: about 8 bytes a number, 4 numbers a point.
-constexpr uint64_t kMaxPointsAMessage = 400'000;
 constexpr uint32_t kProtocolVersion = 0;
 /// Slow streams arrive behind fast ones: a fixed range is final when the data has gone this far beyond it.
 constexpr int64_t kSettledNs = 5'000'000'000;

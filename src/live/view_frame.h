@@ -8,6 +8,9 @@
 
 namespace attune::live {
 
+/// Bounds one answer: about 8 bytes a number, 4 numbers a point.
+inline constexpr uint64_t kMaxPointsAMessage = 400'000;
+
 /// @param from_ns the client's points at or after it are replaced; kAbsent: all of them
 std::string ViewFrame(const model::SeriesView& view, int64_t from_ns, uint64_t version);
 

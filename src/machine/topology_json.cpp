@@ -9,7 +9,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 
 template <class T>
-void Put(Json& json, const char* key, const std::optional<T>& value) {
+void PutIfKnown(Json& json, const char* key, const std::optional<T>& value) {
   if (value) json[key] = *value;
 }
 
@@ -18,8 +18,8 @@ Json ObjectJson(const Object& object) {
   if (object.number != model::kAbsent) json["id"] = object.number;
   json["name"] = object.name;
   json["cpus"] = object.cpus.ToString();
-  Put(json, "core_id", object.core_id);
-  Put(json, "memory_bytes", object.memory_bytes);
+  PutIfKnown(json, "core_id", object.core_id);
+  PutIfKnown(json, "memory_bytes", object.memory_bytes);
   if (!object.processor.empty()) json["model"] = object.processor;
   if (object.kind == model::ElementKind::kCore) return json;
   json["children"] = Json::array();
@@ -29,7 +29,7 @@ Json ObjectJson(const Object& object) {
 
 Json CacheJson(const CacheGroup& group) {
   Json json{{"level", group.level}, {"type", group.type}, {"bytes", group.bytes}};
-  Put(json, "line_bytes", group.line_bytes);
+  PutIfKnown(json, "line_bytes", group.line_bytes);
   json["cpus"] = Json::array();
   for (const CpuSet& cpus : group.shared_by) json["cpus"].push_back(cpus.ToString());
   return json;
@@ -38,7 +38,7 @@ Json CacheJson(const CacheGroup& group) {
 Json DeviceJson(const Device& device) {
   Json json{{"kind", device.kind}, {"name", device.name}};
   if (!device.pci.empty()) json["pci"] = device.pci;
-  Put(json, "node", device.node);
+  PutIfKnown(json, "node", device.node);
   if (!device.what.empty()) json["what"] = device.what;
   return json;
 }

@@ -11,7 +11,7 @@ namespace attune::profile {
 namespace {
 
 /// Longer loops, and what they call, do more than to look.
-constexpr size_t kMostInstructions = 24, kMostOfFunctions = 192;
+constexpr size_t kMostOfRound = 24, kMostOfFunctions = 192;
 constexpr int kMostNested = 5;
 /// Registers that a function may change: rax, rcx, rdx, rsi, rdi, r8 to r11, and vectors.
 constexpr uint64_t kChangedByCalls = 0x0fc7 | ~((uint64_t{1} << Effects::kVectors) - 1);
@@ -97,7 +97,7 @@ bool IsSpinning(std::span<const uint8_t> code, uint64_t start, uint64_t ip, cons
   if (!loop) return false;
   // All that lies between its ends, whichever branches are taken.
   const std::vector<Instruction> round = DecodeUpTo(code, start, loop->head, loop->body.back().behind);
-  if (round.empty() || round.size() > kMostInstructions) return false;
+  if (round.empty() || round.size() > kMostOfRound) return false;
   Values values;
   LookingFunction called(read);
   bool looks = false, pauses = false;

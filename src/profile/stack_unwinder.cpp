@@ -24,7 +24,7 @@ constexpr std::array<uint8_t, 6> kKeptColumns{};
 #endif
 constexpr uint64_t kWord = 8;
 /// Nothing is mapped below it.
-constexpr uint64_t kLeastAddress = 4096;
+constexpr uint64_t kLeastCaller = 4096;
 
 /// A function's own data on the stack; a register that points farther is no frame pointer.
 constexpr uint64_t kMaxFrameBytes = 1u << 20;
@@ -59,7 +59,7 @@ class Unwinding {
       if (see_) see_(stack.addresses.size() - 1, {stack_pointer, callers_pointer, registers});
       is_first_ = false;
       const uint64_t caller = *values_[kReturnColumn];
-      if (caller < kLeastAddress) {
+      if (caller < kLeastCaller) {
         end_ = StackEnd::kOutermost;
         break;
       }

@@ -199,14 +199,14 @@ class SampleRows : public SqlRows {
 
 // ---- events
 
-constexpr size_t kEventColumns = 7;
+constexpr size_t kSqlEventColumns = 7;
 
 /// Events in order of time, a stretch after the other.
 class EventReader {
  public:
   EventReader(std::shared_ptr<Source> source, TimeRange range)
       : source_(std::move(source)),
-        stretches_(Within(range, source_->Extent()), kEventColumns, 0,
+        stretches_(Within(range, source_->Extent()), kSqlEventColumns, 0,
                    [this](TimeRange part, size_t limit, Stretch& stretch) { return Read(part, limit, stretch); }) {}
 
   /// nullptr: that was all.

@@ -17,7 +17,7 @@ namespace {
 
 /// pthread_rwlock_t and std::shared_mutex; others are smaller.
 constexpr uint64_t kLargestLock = 56;
-constexpr int kMaxDepth = 32;  // of scopes: a damaged file may have a circle
+constexpr int kMaxScopeDepth = 32;  // of scopes: a damaged file may have a circle
 
 /// "f::lock" of "f(int)::lock", "lock" of "(anonymous namespace)::lock" and of "lock.0", as a C compiler calls a static
 /// one inside a function.
@@ -42,7 +42,7 @@ std::string Shown(std::string name) {
 
 template <typename Visit>
 void ForEachVariable(Dwarf_Die& scope, const Visit& visit, int depth = 0) {
-  if (depth > kMaxDepth) return;
+  if (depth > kMaxScopeDepth) return;
   ForEachChild(scope, [&](Dwarf_Die& child) {
     switch (dwarf_tag(&child)) {
       case DW_TAG_variable: visit(child); break;

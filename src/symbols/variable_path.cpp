@@ -13,7 +13,7 @@
 namespace attune::symbols {
 namespace {
 
-constexpr int kMaxDepth = 32;  // levels of nested types: a damaged file may have a circle
+constexpr int kMaxTypeDepth = 32;  // levels of nested types: a damaged file may have a circle
 
 // --- The variable ---------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Search {
 
   /// @param scope "ns::" of what is in it
   void In(Dwarf_Die& die, const std::string& scope, int depth) {
-    if (depth > kMaxDepth) return;
+    if (depth > kMaxTypeDepth) return;
     ForEachChild(die, [&](Dwarf_Die& child) {
       if (result_) return;
       switch (dwarf_tag(&child)) {
@@ -325,7 +325,7 @@ class Walk {
   /// Also in base classes, and in structs and unions without a name.
   bool FindMember(Dwarf_Die scope, uint64_t address, std::string_view name, int depth) {
     bool found = false;
-    if (depth > kMaxDepth) return false;
+    if (depth > kMaxTypeDepth) return false;
     ForEachChild(scope, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
       if (found || (tag != DW_TAG_member && tag != DW_TAG_inheritance)) return;
@@ -376,7 +376,7 @@ class StepSearch {
   explicit StepSearch(uint64_t whole_bytes) : whole_bytes_(whole_bytes) {}
 
   std::optional<std::string> In(Dwarf_Die type, uint64_t offset, int depth) const {
-    if (depth > kMaxDepth || dwarf_peel_type(&type, &type) != 0) return std::nullopt;
+    if (depth > kMaxTypeDepth || dwarf_peel_type(&type, &type) != 0) return std::nullopt;
     if (offset == 0 && BytesOf(type) <= whole_bytes_) return "";
     if (dwarf_tag(&type) == DW_TAG_array_type) return InArray(type, offset, depth);
     if (HasMembers(type)) return InMembers(type, offset, depth);

@@ -47,7 +47,7 @@ std::optional<int> ExitStatusOf(const UniqueFd& pidfd) {
   return info.exit_code;
 }
 
-struct Followed {
+struct Polled {
   ProcStat stat;
   model::ProcessUsage usage;
   std::map<int64_t, std::string> threads;  ///< names by tid, as they were last told
@@ -148,7 +148,7 @@ class PollingWatcher final : public model::ProcessWatcher {
   }
 
   void Adopt(const ProcStat& stat) {
-    Followed process;
+    Polled process;
     process.stat = stat;
     process.usage = UsageOf(stat);
     if (host_.IsThisMachine()) process.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, stat.pid, 0)));
@@ -201,7 +201,7 @@ class PollingWatcher final : public model::ProcessWatcher {
     return newer;
   }
 
-  void Emit(ProcessEventKind kind, const Followed& process, int64_t tid, int64_t t_ns, std::string command = "") {
+  void Emit(ProcessEventKind kind, const Polled& process, int64_t tid, int64_t t_ns, std::string command = "") {
     ProcessEvent& event = events_.emplace_back();
     event.kind = kind;
     event.t_ns = t_ns;
@@ -211,7 +211,7 @@ class PollingWatcher final : public model::ProcessWatcher {
   }
 
   /// @param zombie its stat if it has not been reaped yet
-  void Exit(Followed& process, const ProcStat* zombie, int64_t now_ns) {
+  void Exit(Polled& process, const ProcStat* zombie, int64_t now_ns) {
     const int64_t pid = process.stat.pid;
     Emit(ProcessEventKind::kExit, process, pid, now_ns);
     ProcessEvent& event = events_.back();
@@ -235,7 +235,7 @@ class PollingWatcher final : public model::ProcessWatcher {
     }
   }
 
-  void NoticeExec(Followed& process, const ProcStat& stat, int64_t now_ns) {
+  void NoticeExec(Polled& process, const ProcStat& stat, int64_t now_ns) {
     const bool renamed = stat.name != process.stat.name;
     const bool new_stack =
         stat.stack_start != process.stat.stack_start && stat.stack_start != 0 && process.stat.stack_start != 0;
@@ -249,7 +249,7 @@ class PollingWatcher final : public model::ProcessWatcher {
     if (renamed) Emit(ProcessEventKind::kName, process, stat.pid, now_ns, CleanText(stat.name));
   }
 
-  void NoticeThreads(Followed& process, const ProcStat& stat, bool created, int64_t now_ns) {
+  void NoticeThreads(Polled& process, const ProcStat& stat, bool created, int64_t now_ns) {
     const bool other_number = static_cast<size_t>(stat.threads) != process.threads.size();
     if (!other_number && !(created && stat.threads > 1)) return;
     const auto listed = ListThreads(host_, stat.pid);
@@ -269,7 +269,7 @@ class PollingWatcher final : public model::ProcessWatcher {
   }
 
   /// Programs name their threads when they run already. Some at a time, in turn: there may be thousands.
-  void NoticeNames(Followed& process, int64_t now_ns) {
+  void NoticeNames(Polled& process, int64_t now_ns) {
     constexpr size_t kAtOnce = 64;
     const size_t count = std::min(kAtOnce, process.threads.size());
     for (size_t i = 0; i < count; ++i) {
@@ -288,7 +288,7 @@ class PollingWatcher final : public model::ProcessWatcher {
   }
 
   /// It reaped children since the last look: if none of those that were seen, then one that was missed.
-  void NoticeReaped(Followed& process) {
+  void NoticeReaped(Polled& process) {
     const size_t gone = std::erase_if(process.zombies, [this](const ProcStat& zombie) {
       const auto stat = ReadProcStat(host_, zombie.pid);
       return !stat.ok() || stat->start_ticks != zombie.start_ticks;
@@ -300,7 +300,7 @@ class PollingWatcher final : public model::ProcessWatcher {
   const int64_t base_interval_ns_;
   int64_t interval_ns_;
   UniqueFd timer_;
-  std::map<int64_t, Followed> followed_;
+  std::map<int64_t, Polled> followed_;
   std::set<int64_t> unrelated_;  ///< pids that are there and not ours
   std::vector<int64_t> reapers_;
   std::vector<ProcessEvent> events_;

@@ -16,8 +16,6 @@
 namespace attune::track {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
-
 int64_t TickNs() {
   const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
   return kSecondNs / std::max(1L, ticks_per_second);

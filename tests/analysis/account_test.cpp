@@ -8,7 +8,7 @@
 #include "analysis/report/summary.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::account_test {
 namespace {
 
 using model::ElementId;
@@ -173,4 +173,4 @@ TEST(Account, ThatEndedBeforeTheProgramIsOfTheKernelsSums) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::account_test

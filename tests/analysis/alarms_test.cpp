@@ -10,7 +10,7 @@
 #include "model/info_keys.h"
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::alarms_test {
 namespace {
 
 using model::Alarm;
@@ -550,4 +550,4 @@ TEST(AlarmRules, AreOfOnePiece) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::alarms_test

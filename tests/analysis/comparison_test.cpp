@@ -7,7 +7,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::comparison_test {
 namespace {
 
 TEST(WelchInterval, IsThatOfTheTextbook) {
@@ -183,4 +183,4 @@ TEST(Compare, OfShortRunsSaysWhatTheProgramsDid) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::comparison_test

@@ -6,7 +6,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::cpu_profile_test {
 namespace {
 
 using model::ElementId;
@@ -93,4 +93,4 @@ TEST(CpuProfile, AStackThatNamesItselfIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::cpu_profile_test

@@ -6,7 +6,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::critical_path_test {
 namespace {
 
 using testing::ElementsAre;
@@ -182,4 +182,4 @@ TEST(WaitGraph, IsEmptyForOneThread) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::critical_path_test

@@ -5,7 +5,7 @@
 #include "analysis/derived/derived_operator.h"
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::derived_test {
 namespace {
 
 using model::ElementKind;
@@ -185,4 +185,4 @@ TEST(Derived, LearnsFromBatchesWhereThereIsNoSource) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::derived_test

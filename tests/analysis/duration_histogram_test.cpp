@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace attune::analysis {
+namespace attune::analysis::duration_histogram_test {
 namespace {
 
 TEST(DurationHistogram, QuantilesAreWithinTheirBound) {
@@ -54,4 +54,4 @@ TEST(DurationHistogram, TakesTheWholeRange) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::duration_histogram_test

@@ -8,7 +8,7 @@
 #include "analysis/report/summary.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::efficiency_test {
 namespace {
 
 using model::ElementId;
@@ -74,4 +74,4 @@ TEST(Efficiency, NeedsSeveralThreadsThatWereSampled) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::efficiency_test

@@ -7,7 +7,7 @@
 #include "model/sample_marks.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_cpu_test {
 namespace {
 
 using model::ElementId;
@@ -221,4 +221,4 @@ TEST(InterpreterLock, ConditionsOfPython) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_cpu_test

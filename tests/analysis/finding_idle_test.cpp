@@ -8,7 +8,7 @@
 #include "analysis/findings/judgement.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_idle_test {
 namespace {
 
 using model::ElementId;
@@ -368,4 +368,4 @@ TEST(Throttling, OfBeforeTheProgramIsNone) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_idle_test

@@ -7,7 +7,7 @@
 #include "analysis/profile/memory_use.h"
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_memory_test {
 namespace {
 
 using model::Access;
@@ -222,4 +222,4 @@ TEST(RemoteMemory, IsNotSaidOfTheOwnNode) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_memory_test

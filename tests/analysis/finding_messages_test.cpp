@@ -6,7 +6,7 @@
 #include "analysis/findings/judgement.h"
 #include "message_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_messages_test {
 namespace {
 
 using model::ElementKind;
@@ -240,4 +240,4 @@ TEST(MessageFindings, WithOneNodeThereIsNoBetterPlace) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_messages_test

@@ -8,7 +8,7 @@
 #include "analysis/findings/judgement.h"
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_peers_test {
 namespace {
 
 using model::ElementId;
@@ -233,4 +233,4 @@ TEST(PeerFindings, OneResultAtTheEndIsNoStream) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_peers_test

@@ -6,7 +6,7 @@
 #include "analysis/findings/judgement.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_pipeline_test {
 namespace {
 
 using testing::DoubleNear;
@@ -159,4 +159,4 @@ TEST(MemoryContention, NeedsSecondsOfBothKinds) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_pipeline_test

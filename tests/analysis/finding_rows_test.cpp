@@ -1,18 +1,17 @@
 // Which revisions of findings are written while a program runs.
 
 #include "analysis/findings/finding_rows.h"
+#include "base/clock.h"
 
 #include <gmock/gmock.h>
 
-namespace attune::analysis {
+namespace attune::analysis::finding_rows_test {
 namespace {
 
 using model::FindingState;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 Finding LockContention(int64_t lost_ns, const std::string& object = "mutex 0x1") {
   Finding finding{.kind = FindingClass::kLockContention, .lost_ns = lost_ns, .object_name = object};
@@ -98,4 +97,4 @@ TEST(FindingRevisions, TheLastOneHasTheLastCost) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_rows_test

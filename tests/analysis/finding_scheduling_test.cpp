@@ -5,7 +5,7 @@
 #include "analysis/findings/judgement.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_scheduling_test {
 namespace {
 
 using model::ElementId;
@@ -134,4 +134,4 @@ TEST(OtherPrograms, AreNoneOnAFreeMachine) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_scheduling_test

@@ -5,7 +5,7 @@
 #include "analysis/findings/judgement.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_teams_test {
 namespace {
 
 using model::ElementId;
@@ -119,4 +119,4 @@ TEST(Crowd, ThatWaitsForItsOwnCpusWaitsAtNoBarrier) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_teams_test

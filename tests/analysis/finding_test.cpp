@@ -12,7 +12,7 @@
 #include "analysis/waits/thread_times.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_test {
 namespace {
 
 using model::ElementId;
@@ -721,4 +721,4 @@ TEST(Findings, SurviveRowsThatLie) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_test

@@ -7,7 +7,7 @@
 #include "analysis/findings/judgement.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_threads_test {
 namespace {
 
 using model::ElementId;
@@ -300,4 +300,4 @@ TEST(ThunderingHerd, IsOfWakeUpsForNothing) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_threads_test

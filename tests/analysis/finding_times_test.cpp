@@ -9,7 +9,7 @@
 #include "wire/event.h"
 #include "wire/sync.h"
 
-namespace attune::analysis {
+namespace attune::analysis::finding_times_test {
 namespace {
 
 using model::ElementId;
@@ -137,4 +137,4 @@ TEST(FindingTimes, WithoutAnyDataAreEmpty) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::finding_times_test

@@ -10,7 +10,7 @@
 #include "analysis/profile/folded_waits.h"
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::folded_stacks_test {
 namespace {
 
 using model::ElementId;
@@ -209,4 +209,4 @@ TEST(FoldedWaits, OfThreadsAndPlacesThatNobodyNamedHaveAName) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::folded_stacks_test

@@ -5,7 +5,7 @@
 #include "analysis/derived/derived_operator.h"
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::formula_test {
 namespace {
 
 using model::ElementKind;
@@ -79,4 +79,4 @@ TEST(FormulaText, IsToldFromAName) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::formula_test

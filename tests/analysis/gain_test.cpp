@@ -6,7 +6,7 @@
 
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::gain_test {
 namespace {
 
 using model::ElementId;
@@ -116,4 +116,4 @@ TEST(Gain, RanksAndSilences) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::gain_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace attune::analysis {
+namespace attune::analysis::graph_document_test {
 namespace {
 
 struct Town {
@@ -119,4 +119,4 @@ TEST(GraphDocument, CsvHasARowOfBytesForEachNode) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::graph_document_test

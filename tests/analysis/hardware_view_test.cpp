@@ -10,7 +10,7 @@
 #include "model/info_keys.h"
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::hardware_view_test {
 namespace {
 
 using model::ElementKind;
@@ -157,4 +157,4 @@ TEST_F(HardwareViewTest, XmlIsAsTheSchemaSays) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::hardware_view_test

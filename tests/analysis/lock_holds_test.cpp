@@ -7,7 +7,7 @@
 #include "wire/event.h"
 #include "wire/sync.h"
 
-namespace attune::analysis {
+namespace attune::analysis::lock_holds_test {
 namespace {
 
 using wire::EventKind;
@@ -91,4 +91,4 @@ TEST(HoldRows, TakeShortOnesTogetherAndSayAtWhichPlace) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::lock_holds_test

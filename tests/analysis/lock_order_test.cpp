@@ -9,7 +9,7 @@
 #include "analysis/report/summary.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::lock_order_test {
 namespace {
 
 using model::ElementId;
@@ -204,4 +204,4 @@ TEST(LockOrder, RowsThatLieAreSurvived) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::lock_order_test

@@ -7,7 +7,7 @@
 #include "analysis/findings/judgement.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::lock_relief_test {
 namespace {
 
 using model::ElementId;
@@ -133,4 +133,4 @@ TEST(LockRelief, OfALockThatIsNotThereNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::lock_relief_test

@@ -4,7 +4,7 @@
 
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::machine_test {
 namespace {
 
 using model::ElementKind;
@@ -111,4 +111,4 @@ TEST_F(Machine, NothingRecordedIsNothingSaid) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::machine_test

@@ -7,7 +7,7 @@
 #include "analysis/messages/message_waits.h"
 #include "message_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::message_match_test {
 namespace {
 
 using model::Collective;
@@ -362,4 +362,4 @@ TEST(MessageWaits, APlaceIsTheSameForAllRanks) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::message_match_test

@@ -14,7 +14,7 @@
 #include "analysis/waits/event_order.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::operators_test {
 namespace {
 
 using model::ElementId;
@@ -289,4 +289,4 @@ TEST(BarrierWaits, SettledRoundsCountAsIfTheyWereKept) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::operators_test

@@ -12,7 +12,7 @@
 
 #include "symbols/symbolizer.h"
 
-namespace attune::analysis {
+namespace attune::analysis::outlined_regions_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ TEST_F(OutlinedRegionsTest, ACallHasALineOfItsOwnFunction) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::outlined_regions_test

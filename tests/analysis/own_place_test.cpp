@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace attune::analysis {
+namespace attune::analysis::own_place_test {
 namespace {
 
 using model::ElementId;
@@ -82,4 +82,4 @@ TEST(OwnPlace, WithoutNamesIsTheInnermost) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::own_place_test

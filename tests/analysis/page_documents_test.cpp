@@ -11,7 +11,7 @@
 #include "message_source.h"
 #include "model/program_series.h"
 
-namespace attune::analysis {
+namespace attune::analysis::page_documents_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -400,4 +400,4 @@ TEST(PageDocuments, TheCourseIsHowBusyTheCpusWere) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::page_documents_test

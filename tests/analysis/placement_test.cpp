@@ -5,7 +5,7 @@
 
 #include "message_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::placement_test {
 namespace {
 
 using model::ElementKind;
@@ -111,4 +111,4 @@ TEST(Placement, HostsAreGroupsWhereThereAreSeveral) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::placement_test

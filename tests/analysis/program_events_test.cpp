@@ -5,7 +5,7 @@
 #include "model/program_series.h"
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::program_events_test {
 namespace {
 
 using model::ElementKind;
@@ -184,4 +184,4 @@ TEST_F(ProgramEvents, CountersOfRegionsAreTheirs) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::program_events_test

@@ -6,7 +6,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::ranged_source_test {
 namespace {
 
 using model::ElementKind;
@@ -129,4 +129,4 @@ TEST(RangedSource, OfATimeWithoutDataIsEmpty) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::ranged_source_test

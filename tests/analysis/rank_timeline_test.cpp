@@ -9,7 +9,7 @@
 #include "message_source.h"
 #include "model/table_ranges.h"
 
-namespace attune::analysis {
+namespace attune::analysis::rank_timeline_test {
 namespace {
 
 using model::ElementId;
@@ -247,4 +247,4 @@ TEST(RankTimeline, RowsThatCannotBeAreNoSpans) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::rank_timeline_test

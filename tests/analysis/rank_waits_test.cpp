@@ -8,7 +8,7 @@
 #include "analysis/waits/critical_path.h"
 #include "message_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::rank_waits_test {
 namespace {
 
 constexpr int64_t kMs = JobSource::kMs;
@@ -97,4 +97,4 @@ TEST(RankWaits, TimesOfAnySizeAreTaken) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::rank_waits_test

@@ -9,7 +9,7 @@
 #include "fake_source.h"
 #include "symbols/symbolizer.h"
 
-namespace attune::analysis {
+namespace attune::analysis::site_names_test {
 namespace {
 
 using testing::EndsWith;
@@ -125,4 +125,4 @@ TEST_F(SiteNames, OfASourceThatGrowsEachIsLookedUpOnce) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::site_names_test

@@ -12,7 +12,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::source_text_test {
 namespace {
 
 using testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST_F(SourceTextTest, WhatIsNotThereIsSaid) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::source_text_test

@@ -8,7 +8,7 @@
 
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::state_parts_test {
 namespace {
 
 using model::ElementId;
@@ -135,4 +135,4 @@ TEST(StateParts, OfAThreadThatIsOlderThanTheRecordingBeginBeforeIt) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::state_parts_test

@@ -2,14 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "base/clock.h"
 #include "model/schema.h"
 
-namespace attune::analysis {
+namespace attune::analysis::status_figures_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 /// One stream with the network's and the memory's signals.
 class StatusFiguresTest : public testing::Test {
@@ -107,4 +106,4 @@ TEST(StatusFigures, CpusAreBusyInWhatTheyNeitherIdleNorWait) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::status_figures_test

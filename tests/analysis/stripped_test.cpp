@@ -13,7 +13,7 @@
 #include "fake_source.h"
 #include "symbols/symbolizer.h"
 
-namespace attune::analysis {
+namespace attune::analysis::stripped_test {
 namespace {
 
 using testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST(Stripped, AProfileHasARowForEachFunction) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::stripped_test

@@ -8,7 +8,7 @@
 #include "model/info_keys.h"
 #include "tests/analysis/fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::summary_test {
 namespace {
 
 using model::ElementKind;
@@ -194,4 +194,4 @@ TEST(Summary, TheJsonHoldsEverythingAndIsValidWhateverTheNames) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::summary_test

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace attune::symbols {
+namespace attune::symbols::symbol_index_test {
 namespace {
 
 struct EndDwfl {
@@ -73,4 +73,4 @@ TEST(SymbolIndex, HasNothingOutsideOfAllSymbols) {
 }
 
 }  // namespace
-}  // namespace attune::symbols
+}  // namespace attune::symbols::symbol_index_test

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace attune::analysis {
+namespace attune::analysis::symbolizer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -176,4 +176,4 @@ TEST_F(SymbolizerTest, AddressesOutsideAreFramesWithoutAName) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::symbolizer_test

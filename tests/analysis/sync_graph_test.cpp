@@ -8,7 +8,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::sync_graph_test {
 namespace {
 
 using model::ElementId;
@@ -119,4 +119,4 @@ TEST(SyncGraph, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::sync_graph_test

@@ -11,7 +11,7 @@
 #include "analysis/findings/judgement.h"
 #include "message_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::task_graph_test {
 namespace {
 
 using model::ElementKind;
@@ -262,4 +262,4 @@ TEST(TaskGraph, FormatsSayTheSame) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::task_graph_test

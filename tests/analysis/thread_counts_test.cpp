@@ -6,7 +6,7 @@
 
 #include "fake_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::thread_counts_test {
 namespace {
 
 using testing::ElementsAre, testing::IsEmpty;
@@ -105,4 +105,4 @@ TEST(ThreadCounts, NothingWasCounted) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::thread_counts_test

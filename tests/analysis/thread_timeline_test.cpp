@@ -10,7 +10,7 @@
 #include "fake_source.h"
 #include "wire/sync.h"
 
-namespace attune::analysis {
+namespace attune::analysis::thread_timeline_test {
 namespace {
 
 using model::ElementId;
@@ -281,4 +281,4 @@ TEST(ThreadTimeline, HoldsGoOnWhileItGrows) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::thread_timeline_test

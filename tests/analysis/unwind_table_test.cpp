@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-namespace attune::analysis {
+namespace attune::analysis::unwind_table_test {
 namespace {
 
 using testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(UnwindTable, HasAFunctionThatIsDescribedTwiceOnce) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::unwind_table_test

@@ -6,7 +6,7 @@
 
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::verdict_test {
 namespace {
 
 using model::ElementId;
@@ -170,4 +170,4 @@ TEST(HotSpot, WhereNoFunctionHasMuchIsTheProgramWithMost) {
 TEST(Verdict, OfNothingIsNone) { EXPECT_EQ(FindVerdict({}, {}, -1).doing, Doing()); }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::verdict_test

@@ -7,7 +7,7 @@
 #include "analysis/report/summary.h"
 #include "program_source.h"
 
-namespace attune::analysis {
+namespace attune::analysis::wait_summary_test {
 namespace {
 
 using model::ElementId;
@@ -146,4 +146,4 @@ TEST(WaitSummary, IsInTheJsonReport) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::wait_summary_test

@@ -4,7 +4,7 @@
 
 #include "model/program_series.h"
 
-namespace attune::analysis {
+namespace attune::analysis::work_graph_test {
 namespace {
 
 /// Counters of two processes, in one stream.
@@ -83,4 +83,4 @@ TEST_F(WorkGraphTest, OddNamesAreNoTrouble) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::work_graph_test

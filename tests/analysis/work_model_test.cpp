@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace attune::analysis {
+namespace attune::analysis::work_model_test {
 namespace {
 
 constexpr double kMs = 1e6;
@@ -177,4 +177,4 @@ TEST_F(WorkModelTest, NothingIsForecastOfWhatIsNotTold) {
 }
 
 }  // namespace
-}  // namespace attune::analysis
+}  // namespace attune::analysis::work_model_test

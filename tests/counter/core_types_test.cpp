@@ -7,7 +7,7 @@
 namespace attune::counter {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using ::testing::ElementsAre;
 
 class CoreTypesTest : public ::testing::Test {

@@ -15,7 +15,7 @@
 namespace attune::counter {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -217,10 +217,10 @@ TEST_F(Events, WithoutCountersOfItsCoresAMachineSaysSo) {
 TEST_F(Events, KnownOnesThatAMachineHasNotAreLeftOutWithTheReason) {
   Unit("software", "1");
   pmus_ = FindPmus(host_.Root(), kOnline);
-  constexpr std::string_view kNames =
+  constexpr std::string_view kGiven =
       "page-faults,cycles:u,L1-dcache-loads,r3c,cpu/event=1,umask=2/,energy-pkg,topdown-retiring";
   std::vector<EventNote> left_out;
-  const auto events = ParseEvents(host_.Root(), pmus_, kNames, &left_out);
+  const auto events = ParseEvents(host_.Root(), pmus_, kGiven, &left_out);
   ASSERT_TRUE(events.ok()) << events.error().message;
   ASSERT_THAT(*events, SizeIs(1));
   EXPECT_EQ(events->front().name, "page-faults");

@@ -80,7 +80,7 @@ using Values = std::map<std::string, int64_t>;
 class Host : public ::testing::TestWithParam<Machine> {
  protected:
   void SetUp() override {
-    host_ = &attune::testing::GeneratedHost(GetParam().name);
+    host_ = &attune::fakes::GeneratedHost(GetParam().name);
     // Files that are closed are closed to all but root.
     if (::geteuid() == 0) {
       ASSERT_EQ(::seteuid(kNobody), 0);
@@ -131,7 +131,7 @@ class Host : public ::testing::TestWithParam<Machine> {
     return {present.begin(), present.end()};
   }
 
-  const attune::testing::FakeHost* host_ = nullptr;
+  const attune::fakes::FakeHost* host_ = nullptr;
   std::unique_ptr<model::Sensor> sensor_;
 };
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "live/server.h"
 #include "raw_client.h"
 #include "synthetic_source.h"
@@ -16,8 +17,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 /// Says what it was asked for.
 class FakeConsole final : public Console {

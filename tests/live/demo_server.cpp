@@ -19,13 +19,12 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "live/server.h"
 #include "synthetic_source.h"
 
 namespace attune::live {
 namespace {
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 struct Settings {
   int64_t hz = 100;

@@ -1,6 +1,7 @@
 // What is computed of the data as a whole, on its way to the clients.
 
 #include "live/documents.h"
+#include "base/clock.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -20,8 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 /// What a test's analyses share with it.
 struct Script {

@@ -1,4 +1,5 @@
 #include "live/feed.h"
+#include "base/clock.h"
 
 #include <gmock/gmock.h>
 
@@ -15,8 +16,6 @@ namespace {
 using model::Table;
 using testing::Each;
 using testing::SizeIs;
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 struct Decoded {
   std::map<std::string, std::string> envelope;

@@ -1,4 +1,5 @@
 #include "live/server.h"
+#include "base/clock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,7 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr std::string_view kFollow =
     R"({"credits":1,"view":{"id":1,"series":[1,4],"follow":60000000000,"pixels":200}})";
 

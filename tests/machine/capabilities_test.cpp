@@ -7,7 +7,7 @@
 namespace attune::machine {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using ::testing::ElementsAre;
 
 constexpr const char* kTwoCpus =

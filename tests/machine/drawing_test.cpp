@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Topology Read(const std::string& host) {
-  return *ReadTopology(attune::testing::GeneratedHost(host).Root(), {.name = host});
+  return *ReadTopology(attune::fakes::GeneratedHost(host).Root(), {.name = host});
 }
 
 std::vector<std::string> Lines(const std::string& text) {

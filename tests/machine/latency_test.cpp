@@ -11,8 +11,8 @@
 namespace attune::machine {
 namespace {
 
-using attune::testing::FakeHost;
-using attune::testing::GeneratedHost;
+using attune::fakes::FakeHost;
+using attune::fakes::GeneratedHost;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -46,10 +46,10 @@ std::vector<std::string> Texts(const std::vector<CpuSet>& sets) {
   return texts;
 }
 
-class Generated : public ::testing::TestWithParam<Machine> {
+class GeneratedMachine : public ::testing::TestWithParam<Machine> {
  protected:
   void SetUp() override {
-    auto read = ReadTopology(attune::testing::GeneratedHost(GetParam().name).Root(), {.name = "made"});
+    auto read = ReadTopology(attune::fakes::GeneratedHost(GetParam().name).Root(), {.name = "made"});
     ASSERT_TRUE(read.ok()) << read.error().message;
     topology_ = *std::move(read);
   }
@@ -58,7 +58,7 @@ class Generated : public ::testing::TestWithParam<Machine> {
   Topology topology_;
 };
 
-TEST_P(Generated, HasEveryLevelWithItsCpus) {
+TEST_P(GeneratedMachine, HasEveryLevelWithItsCpus) {
   EXPECT_EQ(topology_.machine.name, "made");
   EXPECT_EQ(topology_.machine.cpus.ToString(), GetParam().online);
   EXPECT_EQ(CountOf(ElementKind::kBoard), GetParam().boards);
@@ -69,7 +69,7 @@ TEST_P(Generated, HasEveryLevelWithItsCpus) {
   EXPECT_FALSE(topology_.is_this_machine);
 }
 
-TEST_P(Generated, EveryCpuLiesInOneCoreNodeAndPackage) {
+TEST_P(GeneratedMachine, EveryCpuLiesInOneCoreNodeAndPackage) {
   for (const CpuId cpu : topology_.machine.cpus) {
     for (const ElementKind kind : {ElementKind::kPackage, ElementKind::kNode, ElementKind::kCore}) {
       const auto objects = ObjectsOf(topology_, kind);
@@ -81,7 +81,7 @@ TEST_P(Generated, EveryCpuLiesInOneCoreNodeAndPackage) {
   }
 }
 
-TEST_P(Generated, NumbersAndNamesAreUniqueAndPartsLieWithinTheirParents) {
+TEST_P(GeneratedMachine, NumbersAndNamesAreUniqueAndPartsLieWithinTheirParents) {
   std::set<std::pair<ElementKind, int64_t>> numbers;
   ForEachObject(topology_.machine, [&](const Object& object, const Object* parent) {
     EXPECT_TRUE(numbers.emplace(object.kind, object.number).second) << object.name;
@@ -92,7 +92,7 @@ TEST_P(Generated, NumbersAndNamesAreUniqueAndPartsLieWithinTheirParents) {
   });
 }
 
-TEST_P(Generated, NodesHaveTheMemoryAndLastLevelCacheThatTheTreeSays) {
+TEST_P(GeneratedMachine, NodesHaveTheMemoryAndLastLevelCacheThatTheTreeSays) {
   for (const Object* node : ObjectsOf(topology_, ElementKind::kNode)) {
     EXPECT_EQ(node->memory_bytes, uint64_t{32} << 30) << node->name;
   }
@@ -111,7 +111,7 @@ TEST_P(Generated, NodesHaveTheMemoryAndLastLevelCacheThatTheTreeSays) {
   EXPECT_EQ(Texts(topology_.caches.front().shared_by), cores);
 }
 
-TEST_P(Generated, DistancesAndDevicesKnowTheirNodes) {
+TEST_P(GeneratedMachine, DistancesAndDevicesKnowTheirNodes) {
   const Distances& distances = topology_.distances;
   EXPECT_EQ(distances.nodes.size(), GetParam().nodes > 1 ? GetParam().nodes : 0u);
   for (size_t i = 0; i < distances.nodes.size(); ++i) EXPECT_EQ(distances.relative.at(i).at(i), 10u);
@@ -124,7 +124,7 @@ TEST_P(Generated, DistancesAndDevicesKnowTheirNodes) {
   EXPECT_EQ(topology_.devices[1].node, ObjectsOf(topology_, ElementKind::kNode).back()->number);
 }
 
-TEST_P(Generated, JsonHasTheTree) {
+TEST_P(GeneratedMachine, JsonHasTheTree) {
   const auto json = ToJson(topology_);
   EXPECT_EQ(json["version"], 1);
   EXPECT_THAT(json["from"].get<std::string>(), HasSubstr("hwloc"));
@@ -138,7 +138,7 @@ TEST_P(Generated, JsonHasTheTree) {
   EXPECT_LT(json.dump().size(), 60u << 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Hosts, Generated, ::testing::ValuesIn(Machines()), [](const auto& param_info) {
+INSTANTIATE_TEST_SUITE_P(Hosts, GeneratedMachine, ::testing::ValuesIn(Machines()), [](const auto& param_info) {
   std::string name = param_info.param.name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -187,7 +187,7 @@ TEST_F(Synthetic, OfGroupsInGroupsThoseOfPackagesAreBoards) {
 }
 
 TEST(Topology, ATreeWithoutTopologyIsNoMachine) {
-  attune::testing::FakeHost host;
+  attune::fakes::FakeHost host;
   host.Write("/proc/stat", "cpu 0\n");
   const auto topology = ReadTopology(host.Root(), {});
   ASSERT_FALSE(topology.ok());

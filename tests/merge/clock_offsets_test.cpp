@@ -1,4 +1,5 @@
 #include "merge/clock_offsets.h"
+#include "base/clock.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,6 @@
 namespace attune::merge {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kMinuteNs = 60 * kSecondNs;
 
 /// Hosts whose clocks are known, and what they send each other.

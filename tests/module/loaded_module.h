@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace attune::testing {
+namespace attune::fakes {
 
 inline constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 inline constexpr int64_t kMs = 1'000'000;
@@ -157,4 +157,4 @@ class LoadedModule {
   bool opened_ = false;
 };
 
-}  // namespace attune::testing
+}  // namespace attune::fakes

@@ -5,7 +5,7 @@
 #include "fake_host.h"
 #include "module/loaded_module.h"
 
-namespace attune::testing {
+namespace attune::fakes {
 namespace {
 
 using ::testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(EnergyModule, ThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::testing
+}  // namespace attune::fakes

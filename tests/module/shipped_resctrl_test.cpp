@@ -56,7 +56,7 @@ extern "C" __attribute__((visibility("default"))) int rmdir(const char* path) no
   return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
 }
 
-namespace attune::testing {
+namespace attune::fakes {
 namespace {
 
 using ::testing::ElementsAre;
@@ -228,4 +228,4 @@ TEST_F(ResctrlModuleTest, ThousandsOfThreadsAndUnknownOnes) {
 }
 
 }  // namespace
-}  // namespace attune::testing
+}  // namespace attune::fakes

@@ -7,7 +7,7 @@
 
 #include "module/loaded_module.h"
 
-namespace attune::testing {
+namespace attune::fakes {
 namespace {
 
 using ::testing::ElementsAre;
@@ -395,4 +395,4 @@ TEST(GroupModule, DoesWithWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace attune::testing
+}  // namespace attune::fakes

@@ -7,7 +7,7 @@
 
 #include "sync_run.h"
 
-namespace attune {
+namespace attune::file_test {
 namespace {
 
 using wire::EventKind;
@@ -75,4 +75,4 @@ TEST(Files, CallsThatWereLeftAreNotRecorded) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::file_test

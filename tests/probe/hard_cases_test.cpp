@@ -8,7 +8,7 @@
 #include "probe_run.h"
 #include "wire/sync.h"
 
-namespace attune {
+namespace attune::hard_cases_test {
 namespace {
 
 using wire::SyncKind;
@@ -150,4 +150,4 @@ TEST_P(RandomSchedules, EndAsWithoutTheProbe) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::hard_cases_test

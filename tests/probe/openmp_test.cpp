@@ -9,7 +9,7 @@
 
 #include "sync_run.h"
 
-namespace attune {
+namespace attune::openmp_test {
 namespace {
 
 using wire::SyncKind;
@@ -222,4 +222,4 @@ TEST(OpenMp, AToolOfTheUsersStaysTheTool) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::openmp_test

@@ -7,7 +7,7 @@
 
 #include "probe_run.h"
 
-namespace attune {
+namespace attune::probe_limits_test {
 namespace {
 
 std::string ProgramPath(const std::string& name) { return std::string(ATTUNE_PROBE_PROGRAMS) + "/" + name; }
@@ -196,4 +196,4 @@ TEST(ProbeLimits, IgnoresADamagedConfig) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::probe_limits_test

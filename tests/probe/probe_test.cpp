@@ -9,7 +9,7 @@
 
 #include "probe_run.h"
 
-namespace attune {
+namespace attune::probe_test {
 namespace {
 
 using testing::HasSubstr;
@@ -454,4 +454,4 @@ TEST(Probe, GivesARefusedThreadASlotWhenThereIsOne) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::probe_test

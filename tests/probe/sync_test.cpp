@@ -11,7 +11,7 @@
 #include "symbols/symbolizer.h"
 #include "sync_run.h"
 
-namespace attune {
+namespace attune::sync_test {
 namespace {
 
 using wire::EventKind;
@@ -621,4 +621,4 @@ TEST(Sync, NothingIsRecordedWhereTheSessionDoesNotAsk) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::sync_test

@@ -7,7 +7,7 @@
 
 #include "sync_run.h"
 
-namespace attune {
+namespace attune::trace_test {
 namespace {
 
 using testing::Each;
@@ -245,4 +245,4 @@ TEST(Trace, BeginsWhenTheLevelSaysSo) {
 }
 
 }  // namespace
-}  // namespace attune
+}  // namespace attune::trace_test

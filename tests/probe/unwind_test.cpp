@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-namespace attune::probe::hook {
+namespace attune::probe::hook::unwind_test {
 namespace {
 
 /// As the C library knows the module of an address.
@@ -82,4 +82,4 @@ TEST(Unwind, AStepNeverLeadsDownTheStack) {
 }
 
 }  // namespace
-}  // namespace attune::probe::hook
+}  // namespace attune::probe::hook::unwind_test

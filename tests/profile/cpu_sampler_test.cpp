@@ -19,7 +19,7 @@
 #include "base/unique_fd.h"
 #include "profile/operands.h"
 
-namespace attune::profile {
+namespace attune::profile::cpu_sampler_test {
 namespace {
 
 constexpr int64_t kPeriodNs = 1'000'000;
@@ -274,4 +274,4 @@ TEST_F(Sampler, OfAProcessThatIsGoneItSaysSo) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::cpu_sampler_test

@@ -6,7 +6,7 @@
 
 #include <initializer_list>
 
-namespace attune::profile {
+namespace attune::profile::operands_test {
 namespace {
 
 constexpr uint64_t kStart = 0x1000;
@@ -194,4 +194,4 @@ TEST_F(Operands, WithoutRegistersOrCodeThereIsNothing) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::operands_test

@@ -8,10 +8,10 @@
 
 #include "tests/fake_host.h"
 
-namespace attune::profile {
+namespace attune::profile::page_nodes_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 
 TEST(CpuNodes, OfAMachineWithTwo) {
   FakeHost host;
@@ -57,4 +57,4 @@ TEST(PageNodes, OfThisProcess) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::page_nodes_test

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace attune::profile {
+namespace attune::profile::perf_record_test {
 namespace {
 
 /// Makes a record, field by field.
@@ -221,4 +221,4 @@ TEST(PerfRecord, ARecordThatIsCutOffIsNone) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::perf_record_test

@@ -13,7 +13,7 @@
 
 #include "profile/python_spinning.h"
 
-namespace attune::profile {
+namespace attune::profile::python_reader_test {
 namespace {
 
 constexpr uint64_t kCodeType = 0x100000, kFunctions = 0x200000, kFrames = 0x300000;
@@ -229,4 +229,4 @@ TEST_F(PythonReaderTest, EndsWhereFramesAreACircle) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::python_reader_test

@@ -8,7 +8,7 @@
 
 #include "profile/operands.h"
 
-namespace attune::profile {
+namespace attune::profile::spinning_test {
 namespace {
 
 constexpr uint64_t kStart = 0x1000;
@@ -80,4 +80,4 @@ TEST(Spinning, WithoutCodeNothingIsSaid) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::spinning_test

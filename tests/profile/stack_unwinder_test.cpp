@@ -20,7 +20,7 @@
 #include "profile/cpu_sampler.h"
 #include "symbols/code_image.h"
 
-namespace attune::profile {
+namespace attune::profile::stack_unwinder_test {
 namespace {
 
 constexpr int kDepth = 30;
@@ -230,4 +230,4 @@ TEST(FramePointers, WhereThereAreNoRules) {
 }
 
 }  // namespace
-}  // namespace attune::profile
+}  // namespace attune::profile::stack_unwinder_test

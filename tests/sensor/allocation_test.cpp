@@ -24,10 +24,10 @@ void* operator new(size_t size) {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace attune::sensor {
+namespace attune::sensor::allocation_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 
 long AllocationsOfSample(model::Sensor& sensor, std::vector<int64_t>& values) {
   const long before = allocations;
@@ -104,4 +104,4 @@ TEST(Allocation, DevicesThatComeAndGo) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::allocation_test

@@ -5,14 +5,14 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::block_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using model::SeriesKind;
 using ::testing::Each;
-using Reader = attune::testing::SensorReader<BlockSensor>;
+using Reader = attune::fakes::SensorReader<BlockSensor>;
 
 void Disk(FakeHost& host, const std::string& name, const char* size = "1000\n") {
   host.Write("/sys/block/" + name + "/size", size);
@@ -117,4 +117,4 @@ TEST(Block, MissingAndNoDisk) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::block_test

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace attune::sensor {
+namespace attune::sensor::catalog_test {
 namespace {
 
 using model::SeriesKind;
@@ -46,4 +46,4 @@ TEST(Catalog, EverySensorSaysWhatItIsAndCosts) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::catalog_test

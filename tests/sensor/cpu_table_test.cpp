@@ -7,7 +7,7 @@
 
 #include "model/schema.h"
 
-namespace attune::sensor {
+namespace attune::sensor::cpu_table_test {
 namespace {
 
 using model::kAbsent;
@@ -169,4 +169,4 @@ TEST(CpuTable, AgreesWithTheTruthOverManyChanges) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::cpu_table_test

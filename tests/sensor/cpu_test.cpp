@@ -7,10 +7,10 @@
 
 #include "fake_host.h"
 
-namespace attune::sensor {
+namespace attune::sensor::cpu_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::HasSubstr;
 
@@ -162,4 +162,4 @@ TEST(Cpu, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::cpu_test

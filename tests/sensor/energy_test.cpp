@@ -7,13 +7,13 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::energy_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::ElementKind;
 using model::kAbsent;
-using Reader = attune::testing::SensorReader<EnergySensor>;
+using Reader = attune::fakes::SensorReader<EnergySensor>;
 
 void AddZone(FakeHost& host, const std::string& zone, const std::string& name, int64_t uj) {
   const std::string folder = "/sys/class/powercap/" + zone + "/";
@@ -147,4 +147,4 @@ TEST_F(PerfEnergy, RefusedSaysWhichRightIsMissing) {
 TEST_F(PerfEnergy, IsNotThisMachinesOnACapturedHost) { EXPECT_FALSE(EnergySensor().Prepare(host_.Root()).ok()); }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::energy_test

@@ -5,12 +5,12 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::frequency_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
-using Reader = attune::testing::SensorReader<FrequencySensor>;
+using Reader = attune::fakes::SensorReader<FrequencySensor>;
 
 TEST(Frequency, CpusOfAPolicyShareItsClock) {
   FakeHost host;
@@ -59,4 +59,4 @@ TEST(Frequency, WithoutADriverItSaysSo) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::frequency_test

@@ -6,13 +6,13 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::gpu_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::HasSubstr;
-using Reader = attune::testing::SensorReader<GpuSensor>;
+using Reader = attune::fakes::SensorReader<GpuSensor>;
 
 TEST(Gpu, AmdFilesOfTheWholeCard) {
   FakeHost host;
@@ -132,4 +132,4 @@ TEST_F(FakeNvml, ALibraryWithoutWhatIsNeededIsNamed) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::gpu_test

@@ -8,15 +8,15 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::hardware_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-using Reader = attune::testing::SensorReader<HardwareSensor>;
+using Reader = attune::fakes::SensorReader<HardwareSensor>;
 
 /// Counters made of pipes: what the next read gives is written into them before.
 class FakeCounters {
@@ -156,4 +156,4 @@ TEST_F(Hardware, WithoutCountersItSaysWhy) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::hardware_test

@@ -5,15 +5,15 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::hwmon_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using model::SeriesKind;
 using model::SumRule;
 using ::testing::HasSubstr;
-using Reader = attune::testing::SensorReader<HwmonSensor>;
+using Reader = attune::fakes::SensorReader<HwmonSensor>;
 
 TEST(Hwmon, EveryChannelOfEveryChip) {
   FakeHost host;
@@ -142,4 +142,4 @@ TEST(Hwmon, ClocksThatHeatLowersAreCountedOnceACoreAndPackage) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::hwmon_test

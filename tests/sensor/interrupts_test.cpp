@@ -6,13 +6,13 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::interrupts_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::HasSubstr;
-using Reader = attune::testing::SensorReader<InterruptsSensor>;
+using Reader = attune::fakes::SensorReader<InterruptsSensor>;
 
 constexpr std::string_view kInterrupts =
     "           CPU2       CPU10      \n"
@@ -67,4 +67,4 @@ TEST(Interrupts, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::interrupts_test

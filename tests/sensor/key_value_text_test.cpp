@@ -7,7 +7,7 @@
 
 #include "model/schema.h"
 
-namespace attune::sensor {
+namespace attune::sensor::key_value_text_test {
 namespace {
 
 using model::kAbsent;
@@ -103,4 +103,4 @@ TEST(KeyValueText, AgreesWithAPlainParserOverManyChanges) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::key_value_text_test

@@ -5,13 +5,13 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::loadavg_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::ElementsAre;
-using Reader = attune::testing::SensorReader<LoadavgSensor>;
+using Reader = attune::fakes::SensorReader<LoadavgSensor>;
 
 std::vector<int64_t> Parse(std::string_view text) {
   std::array<int64_t, kLoadavgValues> out{};
@@ -59,4 +59,4 @@ TEST(Loadavg, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::loadavg_test

@@ -4,13 +4,13 @@
 #include "sensor/text/key_value_file.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::memory_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::HasSubstr;
-using Reader = attune::testing::SensorReader<KeyValueSensor>;
+using Reader = attune::fakes::SensorReader<KeyValueSensor>;
 
 constexpr std::string_view kPath = "/proc/meminfo";
 
@@ -72,4 +72,4 @@ TEST(Memory, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::memory_test

@@ -5,14 +5,14 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::network_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
-using Reader = attune::testing::SensorReader<NetworkSensor>;
+using Reader = attune::fakes::SensorReader<NetworkSensor>;
 
 constexpr const char* kHeading =
     "Inter-|   Receive                                                |  Transmit\n"
@@ -89,4 +89,4 @@ TEST(Network, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::network_test

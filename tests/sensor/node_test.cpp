@@ -6,13 +6,13 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::node_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::ElementKind;
 using model::kAbsent;
-using Reader = attune::testing::SensorReader<NodeSensor>;
+using Reader = attune::fakes::SensorReader<NodeSensor>;
 
 void AddNode(FakeHost& host, int id, int64_t base) {
   const std::string folder = fmt::format("/sys/devices/system/node/node{}/", id);
@@ -96,4 +96,4 @@ TEST(Node, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::node_test

@@ -10,13 +10,13 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::perf_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::HasSubstr;
-using Reader = attune::testing::SensorReader<PerfSensor>;
+using Reader = attune::fakes::SensorReader<PerfSensor>;
 
 constexpr size_t kEventCount = 8;
 
@@ -158,4 +158,4 @@ TEST_F(Perf, CountsOnThisMachineAndLeavesNoDescriptorBehind) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::perf_test

@@ -5,12 +5,12 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::pressure_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
-using Reader = attune::testing::SensorReader<PressureSensor>;
+using Reader = attune::fakes::SensorReader<PressureSensor>;
 
 constexpr std::string_view kBoth =
     "some avg10=0.12 avg60=3.40 avg300=0.67 total=5193177268\nfull avg10=0.01 avg60=0.02 avg300=0.00 total=17\n";
@@ -110,4 +110,4 @@ TEST(Pressure, UnavailableAndVanishing) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::pressure_test

@@ -5,10 +5,10 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::quota_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -66,4 +66,4 @@ TEST(Quota, WithoutAProgramIsUnavailable) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::quota_test

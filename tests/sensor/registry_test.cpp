@@ -6,7 +6,7 @@
 
 #include "sensor/catalog.h"
 
-namespace attune::sensor {
+namespace attune::sensor::registry_test {
 namespace {
 
 TEST(Registry, ListAndCatalogAreTheSame) {
@@ -40,4 +40,4 @@ TEST(SelfSensor, CountsWithAMeterAndIsUnavailableWithoutOne) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::registry_test

@@ -5,12 +5,12 @@
 #include "fake_host.h"
 #include "sensor_reader.h"
 
-namespace attune::sensor {
+namespace attune::sensor::resctrl_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
-using Reader = attune::testing::SensorReader<ResctrlSensor>;
+using Reader = attune::fakes::SensorReader<ResctrlSensor>;
 
 void AddCache(FakeHost& host, const std::string& group, const std::string& cache, const std::string& bytes) {
   const std::string folder = "/sys/fs/resctrl/" + group + "mon_data/mon_L3_" + cache + "/";
@@ -64,4 +64,4 @@ TEST(Resctrl, NotMountedAndNotMonitoringAreAnswers) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::resctrl_test

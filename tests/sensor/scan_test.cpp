@@ -6,10 +6,10 @@
 #include "model/schema.h"
 #include "sensor/text/number_file.h"
 
-namespace attune::sensor {
+namespace attune::sensor::scan_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 
 int64_t Decimal(std::string_view text, int digits) {
@@ -70,4 +70,4 @@ TEST(NumberFile, ReadsWhatTheFileSaysNow) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::scan_test

@@ -10,7 +10,7 @@
 #include "base/host_root.h"
 #include "model/sensor.h"
 
-namespace attune::testing {
+namespace attune::fakes {
 
 /// Values by "cpu0/user" (element and signal), and by "/load1" for those of the machine.
 template <class S>
@@ -49,4 +49,4 @@ class SensorReader {
   bool alive_ = false;
 };
 
-}  // namespace attune::testing
+}  // namespace attune::fakes

@@ -18,10 +18,10 @@
 #include "sensor/smart/command_runner.h"
 #include "sensor/smart/smart_report.h"
 
-namespace attune::sensor {
+namespace attune::sensor::smart_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
@@ -274,4 +274,4 @@ TEST_F(FakeSmartctl, WhatCannotBeStartedSaysSo) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::smart_test

@@ -18,7 +18,7 @@
 
 #include "connected_sockets.h"
 
-namespace attune::sensor {
+namespace attune::sensor::sockets_test {
 namespace {
 
 std::vector<std::byte> Message(uint32_t inode, const tcp_info& info, size_t info_bytes) {
@@ -113,4 +113,4 @@ TEST(SocketSensor, SeesAReceiverThatDoesNotRead) {
 TEST(SocketSensor, NeedsAProgram) { EXPECT_FALSE(SocketSensor(nullptr).Prepare(HostRoot()).ok()); }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::sockets_test

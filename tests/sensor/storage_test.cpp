@@ -6,10 +6,10 @@
 
 #include "fake_host.h"
 
-namespace attune::sensor {
+namespace attune::sensor::storage_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -81,4 +81,4 @@ TEST(Storage, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::storage_test

@@ -5,10 +5,10 @@
 #include "fake_host.h"
 #include "sensor/registry.h"
 
-namespace attune::sensor {
+namespace attune::sensor::summed_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::ElementKind;
 using model::kAbsent;
 using model::SeriesKind;
@@ -170,4 +170,4 @@ TEST(SummedCpu, IsTheMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::summed_test

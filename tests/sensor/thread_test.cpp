@@ -9,10 +9,10 @@
 #include "fake_host.h"
 #include "sensor/registry.h"
 
-namespace attune::sensor {
+namespace attune::sensor::thread_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::ElementKind;
 using model::kAbsent;
 using ::testing::Each;
@@ -184,4 +184,4 @@ TEST(ThreadHere, ReadsThisProcess) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::thread_test

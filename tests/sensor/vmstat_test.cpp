@@ -3,10 +3,10 @@
 #include "fake_host.h"
 #include "sensor/text/key_value_file.h"
 
-namespace attune::sensor {
+namespace attune::sensor::vmstat_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(Vmstat, ReadsThisMachineAsAPlainParserDoes) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::vmstat_test

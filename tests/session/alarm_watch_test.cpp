@@ -14,7 +14,7 @@
 namespace attune::session {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::Alarm;
 using model::AlarmState;
 using ::testing::ElementsAre;

@@ -21,7 +21,7 @@ using testing::Key;
 using testing::Not;
 using testing::Pair;
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kOneMsNs = 1'000'000;
 
 /// A program that calls futex so often a millisecond, recorded and passed through.
 class Turns {
@@ -32,12 +32,12 @@ class Turns {
   /// To the end of a turn, with its length as planned.
   void Next() {
     const int64_t ns = std::max<int64_t>(0, end_ns - now_ns);
-    Pass(ns == 0 ? kMs : ns);
+    Pass(ns == 0 ? kOneMsNs : ns);
     passes = check.End(Level::kProfile, now_ns) != Collector::Bypass::kNothing;
     end_ns = check.Begin(now_ns);
   }
   void Pass(int64_t ns) {
-    calls += (passes ? passed_ : recorded_) * static_cast<uint64_t>(ns) / kMs;
+    calls += (passes ? passed_ : recorded_) * static_cast<uint64_t>(ns) / kOneMsNs;
     now_ns += ns;
   }
   void Change(uint64_t recorded, uint64_t passed) {
@@ -46,7 +46,7 @@ class Turns {
   }
 
   uint64_t calls = 0;
-  int64_t now_ns = 1000 * kMs;
+  int64_t now_ns = 1000 * kOneMsNs;
   int64_t end_ns = 0;
   bool passes = false;
   InfluenceCheck check;
@@ -117,7 +117,7 @@ TEST(InfluenceCheck, AProgramThatSlowsDownSteadilyChangesNothing) {
 TEST(InfluenceCheck, TurnsThatLastLongerAreComparedByTheSecond) {
   Turns turns(30, 30);
   for (int i = 0; i < 200; ++i) {
-    if (turns.passes) turns.Pass(7 * kMs);  // whoever keeps the turns came late
+    if (turns.passes) turns.Pass(7 * kOneMsNs);  // whoever keeps the turns came late
     turns.Next();
   }
   EXPECT_THAT(turns.check.Figures().ratio, DoubleNear(1, 0.05));

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kOneMillisecondNs = 1'000'000;
 constexpr int64_t kForEver = INT64_MAX;
 
 struct Ends {
@@ -58,7 +58,7 @@ TEST(Patience, AStoppedPeerIsGivenUp) {
   const Peer peer(true);
   kill(peer.pid(), SIGSTOP);
   waitpid(peer.pid(), nullptr, WUNTRACED);
-  const Status waited = AwaitReadable(ends.read.get(), peer.pid(), {100 * kMs, kForEver, kForEver});
+  const Status waited = AwaitReadable(ends.read.get(), peer.pid(), {100 * kOneMillisecondNs, kForEver, kForEver});
   ASSERT_FALSE(waited.ok());
   EXPECT_EQ(waited.error().code, Errc::kTimeout);
   EXPECT_THAT(waited.error().message, HasSubstr("does not answer: it is stopped"));
@@ -68,7 +68,7 @@ TEST(Patience, AnIdlePeerAndOneThatIsNotKnownAreGivenUp) {
   const Ends ends = MakePipe();
   const Peer peer(false);
   for (const pid_t pid : {peer.pid(), 0}) {
-    const Status waited = AwaitReadable(ends.read.get(), pid, {kForEver, 100 * kMs, kForEver});
+    const Status waited = AwaitReadable(ends.read.get(), pid, {kForEver, 100 * kOneMillisecondNs, kForEver});
     ASSERT_FALSE(waited.ok());
     EXPECT_EQ(waited.error().code, Errc::kTimeout);
   }
@@ -77,7 +77,7 @@ TEST(Patience, AnIdlePeerAndOneThatIsNotKnownAreGivenUp) {
 TEST(Patience, APeerThatWorksHasTimeButNotForEver) {
   const Ends ends = MakePipe();
   const Peer peer(true);
-  const Status waited = AwaitReadable(ends.read.get(), peer.pid(), {kForEver, kForEver, 300 * kMs});
+  const Status waited = AwaitReadable(ends.read.get(), peer.pid(), {kForEver, kForEver, 300 * kOneMillisecondNs});
   ASSERT_FALSE(waited.ok());
   EXPECT_EQ(waited.error().code, Errc::kTimeout);
 }

@@ -9,7 +9,7 @@ using model::kAbsent;
 using model::ProcessEvent;
 using model::ProcessEventKind;
 
-class Rows : public model::Sink {
+class ProcessRows : public model::Sink {
  public:
   void Consume(const model::BatchPtr& batch) override {
     for (model::Process& row : model::RowsFrom<model::Process>(*batch)) {
@@ -22,8 +22,8 @@ class Rows : public model::Sink {
   std::map<model::ElementId, model::Element> elements;
 };
 
-struct Fixture {
-  Rows rows;
+struct ProcessFixture {
+  ProcessRows rows;
   Pipeline pipeline{{&rows}};
   Registry registry{pipeline, "host"};
   ProcessTable table{registry, pipeline};
@@ -34,7 +34,7 @@ struct Fixture {
 };
 
 TEST(ProcessTable, FollowsOneLifeFromForkToExit) {
-  Fixture f;
+  ProcessFixture f;
   f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
   ProcessEvent child = f.Event(ProcessEventKind::kFork, 11, 200);
   child.parent_pid = 10;
@@ -61,7 +61,7 @@ TEST(ProcessTable, FollowsOneLifeFromForkToExit) {
 }
 
 TEST(ProcessTable, AReusedPidIsANewElement) {
-  Fixture f;
+  ProcessFixture f;
   f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
   const model::ElementId first = f.table.Process(10);
   f.table.Apply(f.Event(ProcessEventKind::kExit, 10, 150));
@@ -72,7 +72,7 @@ TEST(ProcessTable, AReusedPidIsANewElement) {
 }
 
 TEST(ProcessTable, TwoReportsOfOneEndAddUp) {
-  Fixture f;
+  ProcessFixture f;
   f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
   ProcessEvent watcher = f.Event(ProcessEventKind::kExit, 10, 150);
   watcher.usage.user_ns = 7;
@@ -89,7 +89,7 @@ TEST(ProcessTable, TwoReportsOfOneEndAddUp) {
 }
 
 TEST(ProcessTable, ThreadsAndRanksHangWhereTheyBelong) {
-  Fixture f;
+  ProcessFixture f;
   f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
   const model::ElementId thread = f.table.Thread(10, 12);
   EXPECT_EQ(f.table.Thread(10, 12), thread);

@@ -13,7 +13,7 @@ using model::Element;
 using model::ElementId;
 using model::ElementKind;
 
-class Elements : public model::Sink {
+class ElementRows : public model::Sink {
  public:
   void Consume(const model::BatchPtr& batch) override {
     for (Element& row : model::RowsFrom<model::Element>(*batch)) rows[row.id] = std::move(row);
@@ -22,8 +22,7 @@ class Elements : public model::Sink {
 };
 
 struct Fixture {
-  explicit Fixture(const std::string& host)
-      : topology(*machine::ReadTopology(testing::GeneratedHost(host).Root(), {})) {
+  explicit Fixture(const std::string& host) : topology(*machine::ReadTopology(fakes::GeneratedHost(host).Root(), {})) {
     registry.AddParts(topology.machine);
   }
 
@@ -38,7 +37,7 @@ struct Fixture {
   }
   std::string PathOfCpu(CpuId cpu) { return PathOf({ElementKind::kCpu, cpu, "cpu" + std::to_string(cpu)}); }
 
-  Elements elements;
+  ElementRows elements;
   Pipeline pipeline{{&elements}};
   Registry registry{pipeline, "host"};
   machine::Topology topology;

@@ -32,7 +32,7 @@ class Elements : public model::Sink {
   std::map<ElementId, model::Element> elements;
 };
 
-uint64_t Pair(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
+uint64_t Halves(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
 
 class RingMessagesTest : public testing::Test {
  protected:
@@ -52,17 +52,17 @@ class RingMessagesTest : public testing::Test {
     return wire::RingWord0(static_cast<uint8_t>(kind), words, function, name);
   }
   void Start(uint32_t slot, int32_t pid, int32_t tid) {
-    Put(slot, {Word0(EventKind::kThreadStart, 3), 1, Pair(static_cast<uint32_t>(pid), static_cast<uint32_t>(tid))});
+    Put(slot, {Word0(EventKind::kThreadStart, 3), 1, Halves(static_cast<uint32_t>(pid), static_cast<uint32_t>(tid))});
   }
   void SayRank(uint32_t slot, uint32_t rank, uint32_t size = 2, uint64_t world = kWorld) {
-    Put(slot, {Word0(EventKind::kRank, 4), 5, world, Pair(rank, size)});
-    Put(slot, {Word0(EventKind::kCommunicator, 6), 5, 1, world, Pair(rank, size), 0});
+    Put(slot, {Word0(EventKind::kRank, 4), 5, world, Halves(rank, size)});
+    Put(slot, {Word0(EventKind::kCommunicator, 6), 5, 1, world, Halves(rank, size), 0});
   }
   /// A message of function 3 (MPI_Send) or 5 (MPI_Recv) on the communicator 1.
   void Message(uint32_t slot, EventKind kind, uint32_t peer, uint64_t post, uint64_t end, uint32_t tag = 7,
                uint16_t cpu = 1) {
     const uint16_t function = kind == EventKind::kMessageSent ? 3 : 5;
-    Put(slot, {Word0(kind, 6, function, uint32_t{1} << 16 | cpu), end, post, Pair(peer, tag), 4096, 0x1000});
+    Put(slot, {Word0(kind, 6, function, uint32_t{1} << 16 | cpu), end, post, Halves(peer, tag), 4096, 0x1000});
   }
   void Take() {
     std::vector<track::RingRecord> records;
@@ -130,9 +130,9 @@ TEST_F(RingMessagesTest, NamedChannelsAreOneByTheirName) {
   Start(0, 1000, 1000);
   const uint32_t place = uint32_t{wire::kMessageNamedChannel} << 16 | wire::kMessageNoCpu;
   Put(0, {Word0(EventKind::kMessageSent, 6, FunctionOf(wire::ChannelFunction::kChannelSend), place), 300, 100,
-          Pair(8, 3), 64, 16});
+          Halves(8, 3), 64, 16});
   Put(0, {Word0(EventKind::kMessageReceived, 6, FunctionOf(wire::ChannelFunction::kChannelRecv), place), 400, 200,
-          Pair(8, 3), 64, 16});
+          Halves(8, 3), 64, 16});
   Take();
   const auto rows = channels_.Take(0, true);
   pipeline_.Drain();
@@ -160,7 +160,7 @@ TEST_F(RingMessagesTest, BothSidesBecomeRowsWithTheirElements) {
   SayRank(0, 1);
   Message(0, EventKind::kMessageSent, 0, 100, 300);
   Put(0, {Word0(EventKind::kMessageReceived, 8, 10, uint32_t{1} << 16 | wire::kMessageNoCpu), 900, 400,
-          Pair(0, static_cast<uint32_t>(-1)), 16, 0x1000, 700, 0x2000});
+          Halves(0, static_cast<uint32_t>(-1)), 16, 0x1000, 700, 0x2000});
   Take();
   ASSERT_THAT(messages_, SizeIs(2));
   const model::Message& sent = messages_[0];
@@ -205,7 +205,7 @@ TEST_F(RingMessagesTest, APeerIsTheRankThatComesLater) {
   EXPECT_EQ(Of(peer).host, "");
   RingMessages other(elements_, channels_, processes_, waits_);  // of another process's ring
   track::RingRecord said{.kind = EventKind::kRank, .pid = 1001, .tid = 1001};
-  said.words = {Word0(EventKind::kRank, 4), 5, kWorld, Pair(1, 2)};
+  said.words = {Word0(EventKind::kRank, 4), 5, kWorld, Halves(1, 2)};
   other.Take(*reader_, std::span(&said, 1), [](uint64_t ticks) { return static_cast<int64_t>(ticks); });
   pipeline_.Drain();
   EXPECT_EQ(Of(peer).host, "host");
@@ -236,9 +236,9 @@ TEST_F(RingMessagesTest, ACommunicatorIsTheSameInAllRanksAndMayGetAName) {
 TEST_F(RingMessagesTest, ACommunicatorMayBeToldInAnotherRing) {
   Start(0, 1000, 1000);
   Start(1, 1000, 1001);
-  Put(0, {Word0(EventKind::kRank, 4), 5, kWorld, Pair(0, 2)});
-  Put(0, {Word0(EventKind::kMessageSent, 6, 3, uint32_t{2} << 16), 20, 10, Pair(1, 0), 8, 0x1000});
-  Put(1, {Word0(EventKind::kCommunicator, 6, 0, 8), 5, 2, 99, Pair(0, 2), kWorld});
+  Put(0, {Word0(EventKind::kRank, 4), 5, kWorld, Halves(0, 2)});
+  Put(0, {Word0(EventKind::kMessageSent, 6, 3, uint32_t{2} << 16), 20, 10, Halves(1, 0), 8, 0x1000});
+  Put(1, {Word0(EventKind::kCommunicator, 6, 0, 8), 5, 2, 99, Halves(0, 2), kWorld});
   Take();
   ASSERT_THAT(messages_, SizeIs(1));
   EXPECT_EQ(Of(messages_[0].communicator).name, "grid");
@@ -247,9 +247,9 @@ TEST_F(RingMessagesTest, ACommunicatorMayBeToldInAnotherRing) {
 TEST_F(RingMessagesTest, PartsInCollectiveOperations) {
   Start(0, 1000, 1000);
   SayRank(0, 1);
-  Put(0, {Word0(EventKind::kCollective, 7, 60, uint32_t{1} << 16 | 1), 300, 100, Pair(0, 5), 8, 16, 0x1000});
+  Put(0, {Word0(EventKind::kCollective, 7, 60, uint32_t{1} << 16 | 1), 300, 100, Halves(0, 5), 8, 16, 0x1000});
   Put(0,
-      {Word0(EventKind::kCollective, 8, 60, uint32_t{1} << 16 | 1), 900, 400, Pair(0xffffffff, 6), 8, 16, 0x1000, 0});
+      {Word0(EventKind::kCollective, 8, 60, uint32_t{1} << 16 | 1), 900, 400, Halves(0xffffffff, 6), 8, 16, 0x1000, 0});
   Take();
   ASSERT_THAT(collectives_, SizeIs(2));
   EXPECT_EQ(collectives_[0].root, 0);
@@ -278,11 +278,11 @@ TEST_F(RingMessagesTest, WhatCannotBeIsLeftOutOrMadeSuchThatItCan) {
   Take();
   EXPECT_THAT(messages_, IsEmpty());
   EXPECT_EQ(ring_messages_.LeftOut(), 1u);
-  Put(0, {Word0(EventKind::kRank, 4), 5, kWorld, Pair(2, 2)});           // a rank beyond the size
-  Put(0, {Word0(EventKind::kRank, 4), 5, kWorld, Pair(0, 0x7fffffff)});  // more than any machine has
-  Put(0, {Word0(EventKind::kCommunicator, 6), 5, 0, 1, Pair(0, 2), 0});  // no index
-  Put(0, {Word0(EventKind::kCommunicator, 6), 5, uint64_t{1} << 40, 1, Pair(0, 2), 0});
-  Put(0, {Word0(EventKind::kCommunicator, 6), 5, 1, 1, Pair(5, 2), 0});
+  Put(0, {Word0(EventKind::kRank, 4), 5, kWorld, Halves(2, 2)});           // a rank beyond the size
+  Put(0, {Word0(EventKind::kRank, 4), 5, kWorld, Halves(0, 0x7fffffff)});  // more than any machine has
+  Put(0, {Word0(EventKind::kCommunicator, 6), 5, 0, 1, Halves(0, 2), 0});  // no index
+  Put(0, {Word0(EventKind::kCommunicator, 6), 5, uint64_t{1} << 40, 1, Halves(0, 2), 0});
+  Put(0, {Word0(EventKind::kCommunicator, 6), 5, 1, 1, Halves(5, 2), 0});
   Take();
   EXPECT_EQ(ring_messages_.LeftOut(), 6u);
   SayRank(0, 0);
@@ -292,9 +292,9 @@ TEST_F(RingMessagesTest, WhatCannotBeIsLeftOutOrMadeSuchThatItCan) {
   EXPECT_EQ(ring_messages_.LeftOut(), 7u);
   EXPECT_THAT(messages_, IsEmpty());
   Message(0, EventKind::kMessageSent, 1, 500, 20);  // posted after its end
-  Put(0, {Word0(EventKind::kMessageReceived, 8, 30'000, uint32_t{9} << 16), 900, 400, Pair(1, 0), UINT64_MAX, 0x1000,
+  Put(0, {Word0(EventKind::kMessageReceived, 8, 30'000, uint32_t{9} << 16), 900, 400, Halves(1, 0), UINT64_MAX, 0x1000,
           5000, 0x2000});
-  Put(0, {Word0(EventKind::kCollective, 7, 60, uint32_t{1} << 16), 300, 100, Pair(77, 5), 8, 16, 0x1000});
+  Put(0, {Word0(EventKind::kCollective, 7, 60, uint32_t{1} << 16), 300, 100, Halves(77, 5), 8, 16, 0x1000});
   Take();
   ASSERT_THAT(messages_, SizeIs(2));
   EXPECT_EQ(Of(messages_[0].rank).name, "rank 0");

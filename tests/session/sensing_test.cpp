@@ -21,7 +21,7 @@
 namespace attune::session {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::ElementKind;
 using model::GapReason;
 using model::kAbsent;

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "environment.h"
 #include "model/codec.h"
 #include "sink/delivery.h"
 #include "sink/found_sinks.h"
@@ -9,11 +10,6 @@ namespace attune::sink {
 namespace {
 
 using testing::HasSubstr;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::vector<model::Batch> Cut(const std::string& bytes, size_t piece) {
   FrameStream stream;

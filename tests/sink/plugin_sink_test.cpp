@@ -1,4 +1,5 @@
 #include "sink/plugin_sink.h"
+#include "environment.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -17,11 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 constexpr int64_t kRealMinusMonotonicNs = 1000;
 

@@ -22,7 +22,7 @@ int Rounds() {
   return rounds != nullptr ? std::atoi(rounds) : 150;
 }
 
-constexpr int64_t kRows = 1500;
+constexpr int64_t kRowsOfFile = 1500;
 
 SampleSession Session() {
   SampleSession session;
@@ -46,7 +46,7 @@ class DamageTest : public testing::Test {
     ASSERT_TRUE(writer.ok());
     const SampleSession session = Session();
     for (const auto& batch : session.Metadata()) (*writer)->Consume(batch);
-    for (int64_t row = 0; row < kRows; row += 50) {
+    for (int64_t row = 0; row < kRowsOfFile; row += 50) {
       session.FeedRows(**writer, row, row + 50);
       ASSERT_TRUE((*writer)->Flush());
     }
@@ -176,8 +176,8 @@ TEST_F(DamageTest, DamageFoundWhileReadingIsNamedOnce) {
   ASSERT_TRUE(source.ok());
   EXPECT_TRUE((*source)->Meta()->damage.empty());  // the index was believed
   const uint64_t version = (*source)->Version();
-  EXPECT_EQ(Session().CountRightRows(**source), kRows - hit->header.rows);
-  EXPECT_EQ(Session().CountRightRows(**source), kRows - hit->header.rows);
+  EXPECT_EQ(Session().CountRightRows(**source), kRowsOfFile - hit->header.rows);
+  EXPECT_EQ(Session().CountRightRows(**source), kRowsOfFile - hit->header.rows);
   EXPECT_EQ((*source)->Meta()->damage.size(), 1u);
   EXPECT_GT((*source)->Version(), version);
 }

@@ -19,7 +19,7 @@
 namespace attune::store {
 namespace {
 
-LogOptions At(const std::string& path) {
+LogOptions LogAt(const std::string& path) {
   LogOptions options;
   options.path = path;
   return options;
@@ -38,7 +38,7 @@ struct SharedCounts {
 };
 
 [[noreturn]] void RecordUntilKilled(const std::string& path, SharedCounts& counts) {
-  LogOptions options = At(path);
+  LogOptions options = LogAt(path);
   options.flush_ns = 1'000'000;
   auto writer = LogWriter::Create(options);
   if (!writer) ::_exit(1);
@@ -84,7 +84,7 @@ TEST(Killed, KeepsEverythingThatWasFlushed) {
 
 /// Feeds until the disk is full and checks what is left of the recording and what a live reader still sees.
 void ExpectCleanEnd(const std::string& path, Errc why) {
-  auto writer = LogWriter::Create(At(path));
+  auto writer = LogWriter::Create(LogAt(path));
   ASSERT_TRUE(writer.ok()) << writer.error().message;
   const SampleSession session;
   for (const auto& batch : session.Metadata()) (*writer)->Consume(batch);
@@ -180,7 +180,7 @@ struct NoisySession {
 
 TEST(Rolling, KeepsTheNewestAndTheBound) {
   const TempFolder folder;
-  LogOptions options = At(folder / "a.attune");
+  LogOptions options = LogAt(folder / "a.attune");
   options.max_bytes = 1u << 20;
   auto created = LogWriter::Create(options);
   ASSERT_TRUE(created.ok());

@@ -7,7 +7,7 @@
 
 #include "fake_host.h"
 
-namespace attune::testing {
+namespace attune::fakes {
 
 struct FakeProcess {
   int pid = 1;
@@ -42,4 +42,4 @@ struct FakeProcess {
   }
 };
 
-}  // namespace attune::testing
+}  // namespace attune::fakes

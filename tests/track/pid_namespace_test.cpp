@@ -16,7 +16,7 @@
 namespace attune::track {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 
 constexpr int32_t kDead = 5'000'000;  // greater than any number that the kernel gives
 

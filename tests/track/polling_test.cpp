@@ -13,8 +13,8 @@
 namespace attune::track {
 namespace {
 
-using attune::testing::FakeHost;
-using attune::testing::FakeProcess;
+using attune::fakes::FakeHost;
+using attune::fakes::FakeProcess;
 using model::ProcessEvent;
 using model::ProcessEventKind;
 using ::testing::ElementsAre;

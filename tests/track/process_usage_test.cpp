@@ -11,8 +11,8 @@
 namespace attune::track {
 namespace {
 
-using attune::testing::FakeHost;
-using attune::testing::FakeProcess;
+using attune::fakes::FakeHost;
+using attune::fakes::FakeProcess;
 using model::kAbsent;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

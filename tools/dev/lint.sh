@@ -26,23 +26,24 @@ changed_code_files() {
   { git_here diff --name-only "${base:-HEAD}" && git_here ls-files -o --exclude-standard; } | sort -u | comm -12 - build/code_files
 }
 
-# The compile commands without the precompiled headers, which are g++'s. So files are seen, too, that lack an include.
+# Commands that compile each file by itself, without precompiled headers, which are g++'s, into build/tidy; what the build generates
+# is in build/release. So files are seen, too, that lack an include.
 tidy_commands() {
-  mkdir -p build/tidy
-  sed -E 's/ -fpch-preprocess| -Winvalid-pch| -include [^ ]*cmake_pch\.hxx//g' build/release/compile_commands.json >build/tidy/compile_commands.json
+  cmake --preset release -B build/tidy -DATTUNE_UNITY=OFF -DATTUNE_PRECOMPILED_HEADERS=OFF >/dev/null
+  sed -i 's#/build/tidy\b#/build/release#g' build/tidy/compile_commands.json
 }
 
 # lint_tidy changed|all: clang-tidy on what the release build compiles. The eBPF programs are compiled for another machine, and clang
 # has no OpenMP of its own here.
 lint_tidy() {
   local files
+  tidy_commands
   mapfile -t files < <(if [[ $1 == all ]]; then code_files; else changed_code_files; fi | grep -E '\.(c|cpp)$' | grep -vE '\.bpf\.c$|/openmp_(program\.cpp|plugin\.c)$')
   mapfile -t files < <(for file in "${files[@]}"; do
-    grep -qF "\"file\": \"$top/$file\"" build/release/compile_commands.json && printf '%s\n' "$file"
+    grep -qF "\"file\": \"$top/$file\"" build/tidy/compile_commands.json && printf '%s\n' "$file"
   done)
   echo "${#files[@]} files"
   ((${#files[@]} > 0)) || return 0
-  tidy_commands
   printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option
 }
 

@@ -311,8 +311,8 @@ Result<RemoteResult> StoppedThread::Await(uint64_t frame, const Call& call, int6
     Status waited = Wait(until_ns, status);
     if (!waited.ok() && waited.error().code == Errc::kTimeout && !is_interrupted) {
       is_interrupted = true;
-      constexpr int64_t kStopLimitNs = 5'000'000'000;
-      until_ns = MonotonicNs() + kStopLimitNs;
+      constexpr int64_t kInterruptLimitNs = 5'000'000'000;
+      until_ns = MonotonicNs() + kInterruptLimitNs;
       ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);
       waited = Wait(until_ns, status);
     }

@@ -14,9 +14,6 @@ namespace {
 using model::ElementId;
 using model::TimeState;
 
-/// A thread that ran for less of its life takes no part in the work.
-constexpr double kLeastActive = 0.02;
-
 /// Drops the shorter ones when there are too many.
 template <class Item>
 void Bound(std::vector<Item>& items, int64_t& least_ns) {

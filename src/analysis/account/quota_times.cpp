@@ -13,13 +13,13 @@ namespace {
 using model::ElementId;
 using model::kAbsent;
 
-constexpr std::array<std::string_view, 6> kNames{"group", "throttled", "periods", "throttled_periods",
-                                                 "quota", "period"};
+constexpr std::array<std::string_view, 6> kQuotaNames{"group", "throttled", "periods", "throttled_periods",
+                                                      "quota", "period"};
 
 }  // namespace
 
 std::vector<uint32_t> QuotaTimesOperator::Columns(const model::Metadata& meta, const model::Stream& stream) {
-  return FindColumns(meta, stream, "quota", kNames, processes_[stream.id]);
+  return FindColumns(meta, stream, "quota", kQuotaNames, processes_[stream.id]);
 }
 
 void QuotaTimesOperator::AddSamples(const model::Stream& stream, const model::SampleBlock& block) {

@@ -10,14 +10,14 @@
 namespace attune::analysis {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames{"busy", "receiver_limited", "sender_limited", "ack_wait"};
+constexpr std::array<std::string_view, 4> kWaitNames{"busy", "receiver_limited", "sender_limited", "ack_wait"};
 /// A socket cannot have been busy for longer than it was observed, but for this.
 constexpr int64_t kSlackNs = 2'000'000'000;
 
 }  // namespace
 
 std::vector<uint32_t> SocketTimesOperator::Columns(const model::Metadata& meta, const model::Stream& stream) {
-  return FindColumns(meta, stream, "sockets", kNames, columns_[stream.id]);
+  return FindColumns(meta, stream, "sockets", kWaitNames, columns_[stream.id]);
 }
 
 void SocketTimesOperator::AddSamples(const model::Stream& stream, const model::SampleBlock& block) {

@@ -14,9 +14,9 @@ constexpr int64_t kStepNs = 500'000'000;
 /// A value is known for that many intervals of its stream (and a moment, for the latches of others come later).
 constexpr int64_t kFreshIntervals = 3;
 constexpr int64_t kLatenessNs = 1'000'000'000;
-constexpr int64_t kLatestNs = INT64_MAX / 16;
+constexpr int64_t kLatestLookNs = INT64_MAX / 16;
 
-std::optional<double> Known(const DerivedTrack& track, SeriesValue value) {
+std::optional<double> KnownValue(const DerivedTrack& track, SeriesValue value) {
   switch (value) {
     case SeriesValue::kLevel: return track.Level();
     case SeriesValue::kRate: return track.Rate();
@@ -57,7 +57,7 @@ void DerivedTrack::Restart() {
 
 std::optional<double> DerivedTrack::ValueAt(int64_t now_ns, SeriesValue value) const {
   const bool is_fresh = t_ns != kAbsent && now_ns - t_ns <= patience_ns + kLatenessNs;
-  return is_fresh ? Known(*this, value) : std::nullopt;
+  return is_fresh ? KnownValue(*this, value) : std::nullopt;
 }
 
 /// The value that a step puts on the stack.
@@ -121,7 +121,7 @@ bool DerivedValue::IsOfOneTime() const {
   for (size_t term = 0; term < tracks_.size(); ++term) {
     bool any = false;
     for (const DerivedTrack* track : tracks_[term]) {
-      if (!Known(*track, series_->terms[term].value)) continue;
+      if (!KnownValue(*track, series_->terms[term].value)) continue;
       any = true;
       if (first == nullptr) first = track;
       const bool is_of_it = std::abs(track->t_ns - first->t_ns) <= kTolerance &&
@@ -189,7 +189,7 @@ void DerivedOperator::AddSamples(const model::Stream& stream, const model::Sampl
       at = std::lower_bound(at, block.t_ns.end(), NextLookNs(plan.looked_ns, plan.interval_ns));
     if (at == block.t_ns.end()) return;
     // Times beyond are none of this world, and would overflow.
-    if (std::abs(*at / 4) < kLatestNs) LookAt(plan, block, static_cast<size_t>(at - block.t_ns.begin()));
+    if (std::abs(*at / 4) < kLatestLookNs) LookAt(plan, block, static_cast<size_t>(at - block.t_ns.begin()));
   }
 }
 

@@ -29,7 +29,7 @@ struct ValueName {
 };
 constexpr std::array<ValueName, 3> kValues{
     {{"level", SeriesValue::kLevel}, {"rate", SeriesValue::kRate}, {"share", SeriesValue::kShare}}};
-constexpr std::string_view kLargest = "largest", kElements = "elements";
+constexpr std::string_view kOfLargest = "largest", kOfElements = "elements";
 
 std::string_view Trimmed(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\n";
@@ -72,12 +72,12 @@ class FormulaParser final : ExpressionParser {
   void Operate(Arithmetic arithmetic) override { Add(OpOf(arithmetic)); }
 
   Status Operand(std::string_view name, std::string_view at) override {
-    if (name != kLargest && name != kElements) return Term(name, at, model::SumRule::kSum, DerivedOp::kTerm);
+    if (name != kOfLargest && name != kOfElements) return Term(name, at, model::SumRule::kSum, DerivedOp::kTerm);
     ATTUNE_CHECK_OK(Expect('('));
     const std::string_view inner_at = Peek();
     const std::string_view inner = TakeName();
-    ATTUNE_CHECK_OK(Term(inner, inner_at, name == kLargest ? model::SumRule::kMax : model::SumRule::kSum,
-                         name == kElements ? DerivedOp::kElements : DerivedOp::kTerm));
+    ATTUNE_CHECK_OK(Term(inner, inner_at, name == kOfLargest ? model::SumRule::kMax : model::SumRule::kSum,
+                         name == kOfElements ? DerivedOp::kElements : DerivedOp::kTerm));
     return Expect(')');
   }
 

@@ -10,14 +10,8 @@ using model::ElementId;
 using model::kAbsent;
 using model::Message;
 
-namespace {
-
-bool IsTime(int64_t ns) { return ns >= -kMostGraphNs && ns <= kMostGraphNs; }
-
-}  // namespace
-
 void RankWaits::Reach(ElementId rank, ElementId thread, int64_t from_ns, int64_t until_ns) {
-  if (!IsTime(from_ns) || !IsTime(until_ns)) return;
+  if (!IsGraphTime(from_ns) || !IsGraphTime(until_ns)) return;
   Life& life = lives_[rank];
   if (life.thread == 0) life.thread = thread;
   life.first_ns = std::min(life.first_ns, from_ns);
@@ -25,7 +19,8 @@ void RankWaits::Reach(ElementId rank, ElementId thread, int64_t from_ns, int64_t
 }
 
 void RankWaits::AddWait(ElementId rank, int64_t start_ns, const Wait& wait) {
-  if (!IsTime(start_ns) || !IsTime(wait.end_ns) || wait.released_ns <= start_ns || wait.end_ns <= start_ns) return;
+  if (!IsGraphTime(start_ns) || !IsGraphTime(wait.end_ns) || wait.released_ns <= start_ns || wait.end_ns <= start_ns)
+    return;
   if (waits_.size() == kMaxGraphWaits) is_too_large_ = true;
   if (is_too_large_) return;
   const auto [known, is_new] = waits_.try_emplace({rank, start_ns}, wait);
@@ -69,8 +64,8 @@ WaitGraph RankWaits::Finish(const model::Metadata& meta, int64_t now_ns) {
                                            : std::ranges::find(meta.processes, thread->parent, &model::Process::id);
     if (process != meta.processes.end()) {
       const int64_t end_ns = process->end_ns == kAbsent ? now_ns : process->end_ns;
-      if (IsTime(process->start_ns)) made.start_ns = std::min(made.start_ns, process->start_ns);
-      if (IsTime(end_ns)) made.end_ns = std::max(made.end_ns, end_ns);
+      if (IsGraphTime(process->start_ns)) made.start_ns = std::min(made.start_ns, process->start_ns);
+      if (IsGraphTime(end_ns)) made.end_ns = std::max(made.end_ns, end_ns);
     }
     index[rank] = static_cast<uint32_t>(graph.threads.size());
     graph.threads.push_back(made);

@@ -27,7 +27,7 @@ std::vector<const model::Series*> IdleSeries(const model::Metadata& meta) {
   return of_cpus.empty() ? of_machine : of_cpus;
 }
 
-struct Part {
+struct CoursePart {
   double idle = 0;
   double most = 0;  ///< that `idle` could be
 };
@@ -44,7 +44,7 @@ Result<std::string> Course(const PageRequest& request) {
   }
   size_t points = 0;
   for (const model::SeriesView& view : views) points = std::max(points, view.t_ns.size());
-  std::vector<Part> parts(std::min(kMaxParts, points / kSamplesOfPart));
+  std::vector<CoursePart> parts(std::min(kMaxParts, points / kSamplesOfPart));
   const double part_ns =
       static_cast<double>(extent.t1_ns - extent.t0_ns) / static_cast<double>(std::max<size_t>(1, parts.size()));
   for (const model::SeriesView& view : views) {
@@ -52,12 +52,12 @@ Result<std::string> Course(const PageRequest& request) {
     for (size_t i = 0; i < view.t_ns.size() && !parts.empty(); ++i) {
       if (std::isnan(view.mean[i])) continue;
       const double after_ns = static_cast<double>(std::max(view.t_ns[i], extent.t0_ns) - extent.t0_ns);
-      Part& part = parts[std::min(parts.size() - 1, static_cast<size_t>(after_ns / part_ns))];
+      CoursePart& part = parts[std::min(parts.size() - 1, static_cast<size_t>(after_ns / part_ns))];
       part.idle += view.mean[i] * static_cast<double>(view.count[i]);
       part.most += most * static_cast<double>(view.count[i]);
     }
   }
-  const auto busy = [](const Part& part) {
+  const auto busy = [](const CoursePart& part) {
     if (part.most <= 0) return Json(nullptr);
     return Json(std::round(std::clamp(1 - part.idle / part.most, 0.0, 1.0) * kPrecision) / kPrecision);
   };

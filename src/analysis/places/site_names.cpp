@@ -18,7 +18,7 @@ namespace {
 using model::Site;
 
 /// State shared by the lookup thread and the caller that waits for it.
-struct Work {
+struct NamingWork {
   std::vector<Site> wanted;
   Mutex mutex;
   CondVar news;
@@ -44,7 +44,7 @@ std::vector<Site> RowsOf(const Site& site, const std::vector<symbols::CodeFrame>
   return rows;
 }
 
-void LookUp(Work& work) {
+void LookUp(NamingWork& work) {
   symbols::Symbolizer symbolizer;
   // The ranks of a job have the same sites each.
   std::map<std::tuple<std::string, std::string, int64_t>, std::vector<symbols::CodeFrame>> known;
@@ -138,7 +138,7 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
 
 std::vector<Site> LookUpSites(std::vector<Site> sites, TrustPaths trust, std::chrono::milliseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  const auto work = std::make_shared<Work>();
+  const auto work = std::make_shared<NamingWork>();
   work->wanted = std::move(sites);
   std::erase_if(work->wanted, [trust](const Site& site) { return !IsToBeNamed(site, trust); });
   if (work->wanted.empty()) return {};

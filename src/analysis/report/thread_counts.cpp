@@ -41,7 +41,7 @@ ThreadCountRow RowOf(const model::Metadata& meta, model::ElementId id) {
   return row;
 }
 
-void AddTo(std::vector<double>& sums, const std::vector<double>& counts) {
+void AddCounts(std::vector<double>& sums, const std::vector<double>& counts) {
   sums.resize(counts.size());
   for (size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
 }
@@ -85,8 +85,8 @@ void SumByThread(const model::Metadata& meta, const Sums& sums, ThreadCounts& co
     const model::ElementId element = key.first;
     if (counts.threads.empty() || counts.threads.back().element != element)
       counts.threads.push_back(RowOf(meta, element));
-    AddTo(counts.threads.back().counts, of_both);
-    AddTo(counts.totals, of_both);
+    AddCounts(counts.threads.back().counts, of_both);
+    AddCounts(counts.totals, of_both);
   }
   std::ranges::stable_sort(counts.threads, std::ranges::greater(), &ThreadCountRow::counts);
 }
@@ -103,7 +103,7 @@ void SumByCpu(const model::Metadata& meta, const Sums& sums, ThreadCounts& count
     CpuCountRow& row = cpus[{host, static_cast<uint64_t>(key.second)}];
     row.host = host;
     row.cpu = key.second;
-    AddTo(row.counts, of_both);
+    AddCounts(row.counts, of_both);
   }
   std::map<uint64_t, CoreTypeCountRow> core_types;
   for (auto& [key, row] : cpus) {
@@ -111,7 +111,7 @@ void SumByCpu(const model::Metadata& meta, const Sums& sums, ThreadCounts& count
     CoreTypeCountRow& of_type = core_types[static_cast<uint64_t>(row.type)];
     of_type.type = row.type;
     of_type.cpus += row.cpu == model::kAbsent ? 0 : 1;
-    AddTo(of_type.counts, row.counts);
+    AddCounts(of_type.counts, row.counts);
     counts.cpus.push_back(std::move(row));
   }
   if (types.empty()) return;

@@ -11,7 +11,6 @@ namespace {
 using model::ElementId;
 using wire::SyncKind;
 
-constexpr double kLeastActive = 0.02;
 // An average in a bin: two members are not quite two where one starts.
 constexpr double kSeveral = 1.9;
 

@@ -8,8 +8,6 @@ namespace {
 
 using model::ElementId;
 
-/// As the members of Concurrency: an idle helper is none.
-constexpr double kLeastActive = 0.02;
 /// Part of the threads' lives that samples cover. Less of it says nothing.
 constexpr double kLeastSampled = 0.5;
 

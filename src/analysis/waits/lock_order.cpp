@@ -34,11 +34,11 @@ class ReadPlaces {
 };
 
 /// Looks for a circle among the locks of one knot.
-class Search {
+class CycleSearch {
  public:
   using Edges = std::map<ElementId, std::vector<LockStep>>;
 
-  Search(const Edges& edges, const std::set<ElementId>& knot, const ReadPlaces& reads, int64_t& tries)
+  CycleSearch(const Edges& edges, const std::set<ElementId>& knot, const ReadPlaces& reads, int64_t& tries)
       : edges_(edges), knot_(knot), reads_(reads), tries_(tries) {}
 
   std::optional<std::vector<LockStep>> Shortest() {
@@ -108,7 +108,7 @@ class Search {
 };
 
 /// The locks that are in circles with each other: each set has at least two.
-std::vector<std::set<ElementId>> FindKnots(const Search::Edges& edges) {
+std::vector<std::set<ElementId>> FindKnots(const CycleSearch::Edges& edges) {
   std::map<ElementId, size_t> index;
   for (const auto& [held, steps] : edges) {
     index.emplace(held, index.size());
@@ -170,7 +170,7 @@ void LockOrders::Keep(ElementId thread, const Pending& pending) {
 }
 
 std::vector<LockCycle> LockOrders::Cycles(const SyncSums& sums) const {
-  Search::Edges edges;
+  CycleSearch::Edges edges;
   for (const auto& [key, acquisition] : acquisitions_) {
     for (const LockAtPlace& held : acquisition.held) edges[held.lock].push_back({held, &acquisition, 0});
   }
@@ -178,7 +178,7 @@ std::vector<LockCycle> LockOrders::Cycles(const SyncSums& sums) const {
   int64_t tries = kMaxTries;
   std::vector<LockCycle> cycles;
   for (const std::set<ElementId>& knot : FindKnots(edges)) {
-    auto steps = Search(edges, knot, reads, tries).Shortest();
+    auto steps = CycleSearch(edges, knot, reads, tries).Shortest();
     if (steps.has_value()) cycles.push_back({*std::move(steps), static_cast<int64_t>(knot.size())});
   }
   return cycles;

@@ -66,7 +66,7 @@ struct Candidate {
   bool is_enough = false;  ///< for a finding by itself
 };
 
-using Place = std::pair<ElementId, int>;  ///< and the sort
+using PlaceAndSort = std::pair<ElementId, int>;  ///< and the sort
 
 void JoinAtPlace(const std::vector<Candidate>& candidates, const std::vector<size_t>& here, Joined& joined) {
   std::set<ElementId> processes;
@@ -86,7 +86,7 @@ void JoinAtPlace(const std::vector<Candidate>& candidates, const std::vector<siz
 std::vector<ObjectGroup> GroupObjects(const SyncSums& sums, const model::Metadata& meta, bool (*is_kind)(SyncKind),
                                       const std::function<bool(int64_t)>& is_enough, SamePlaces& places) {
   std::vector<Candidate> candidates;
-  std::map<Place, std::vector<size_t>> by_place;
+  std::map<PlaceAndSort, std::vector<size_t>> by_place;
   for (const auto& [id, object] : sums.objects) {
     if (!is_kind(object.kind) || object.total.wait_ns <= 0) continue;
     std::set<ElementId> here;

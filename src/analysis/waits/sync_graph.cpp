@@ -67,12 +67,6 @@ SyncObject MakeObject(const model::Metadata& meta, ElementId id) {
   return object;
 }
 
-/// Name of an object's kind, by the kind of its waits or acquisitions; read and write locks are one.
-std::string KindName(SyncKind kind) {
-  const bool is_rwlock = kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock;
-  return is_rwlock ? "rwlock" : std::string(model::ToString(kind));
-}
-
 void NameLink(const SiteNames& names, ElementId site, SyncLink& link) {
   const CodePlace place = names.PlaceOf(site);
   link.site_id = site;

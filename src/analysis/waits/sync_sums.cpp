@@ -6,6 +6,11 @@ namespace attune::analysis {
 
 using wire::SyncKind;
 
+std::string KindName(SyncKind kind) {
+  const bool is_rwlock = kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock;
+  return is_rwlock ? "rwlock" : std::string(model::ToString(kind));
+}
+
 void SyncCounts::Add(const model::Sync& row) {
   AddTo(count, row.count);
   // A wait whose time was up is no acquisition.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -27,6 +28,9 @@ constexpr bool IsBarrier(wire::SyncKind kind) {
 constexpr bool IsIdling(wire::SyncKind kind) { return kind == wire::SyncKind::kJoin || kind == wire::SyncKind::kIdle; }
 /// Waits until the tasks of a team are done, by threads that have none to do themselves.
 constexpr bool IsTaskWait(wire::SyncKind kind) { return kind == wire::SyncKind::kTaskWait; }
+
+/// Name of an object's kind, by the kind of its waits or acquisitions; read and write locks are one.
+std::string KindName(wire::SyncKind kind);
 
 struct SyncCounts {
   int64_t count = 0;    ///< acquisitions; of conditions, barriers and joins: waits that ended well

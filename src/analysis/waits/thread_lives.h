@@ -9,6 +9,9 @@
 
 namespace attune::analysis {
 
+/// A thread that was active for a smaller part of its life is an idle helper and takes no part in the work.
+inline constexpr double kLeastActive = 0.02;
+
 struct ThreadLife {
   model::ElementId thread = 0;  ///< 0: a process of whose threads none was seen has one
   model::ElementId process = 0;

@@ -40,15 +40,13 @@ ElementId ChooseProcess(const std::vector<ThreadLife>& lives) {
 }
 
 /// A damaged file may say anything: what is reckoned with times and differences of them shall not overflow.
-bool IsTime(int64_t ns) { return ns >= -kMostGraphNs && ns <= kMostGraphNs; }
-
 }  // namespace
 
 WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives, size_t waits) {
   graph_.process = ChooseProcess(lives);
   if (graph_.process == 0) return;
   for (const ThreadLife& life : lives) {
-    if (life.process == graph_.process && life.thread != 0 && IsTime(life.start_ns) && IsTime(life.end_ns))
+    if (life.process == graph_.process && life.thread != 0 && IsGraphTime(life.start_ns) && IsGraphTime(life.end_ns))
       graph_.threads.push_back(life);
   }
   std::ranges::stable_sort(graph_.threads, {}, &ThreadLife::start_ns);
@@ -75,7 +73,7 @@ const uint32_t* WaitGraphBuilder::IndexOf(ElementId thread) {
 
 void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
   const uint32_t* thread = IndexOf(static_cast<ElementId>(block.thread[row]));
-  if (thread == nullptr || !IsTime(block.t_ns[row])) return;
+  if (thread == nullptr || !IsGraphTime(block.t_ns[row])) return;
   const auto object = static_cast<ElementId>(block.object[row]);
   if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
     hand_overs_[object].push_back({block.t_ns[row], *thread});
@@ -87,7 +85,7 @@ void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
                  .site = static_cast<ElementId>(block.site[row]),
                  .kind = static_cast<SyncKind>(block.b[row])};
   if (block.a[row] < 0 || __builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns)) return;
-  if (!IsTime(wait.start_ns)) return;
+  if (!IsGraphTime(wait.start_ns)) return;
   if (wire::IsCall(wait.kind)) return;  // a call that the thread is at: no other one ends it
   if (graph_.waits.size() < kMaxGraphWaits) return graph_.waits.push_back(wait);
   is_too_large_ = true;

@@ -45,6 +45,7 @@ struct WaitGraph {
 inline constexpr size_t kMaxGraphWaits = size_t{1} << 21;
 /// Times that are further from 0 (36 years) are none.
 inline constexpr int64_t kMostGraphNs = int64_t{1} << 60;
+constexpr bool IsGraphTime(int64_t ns) { return ns >= -kMostGraphNs && ns <= kMostGraphNs; }
 
 /// Takes events in blocks and keeps the waits of a process with several threads, of that with the most thread time. Who
 /// ended a wait is known

@@ -10,11 +10,6 @@ namespace {
 using model::ElementId;
 using wire::SyncKind;
 
-std::string KindName(SyncKind kind) {
-  const bool is_rwlock = kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock;
-  return is_rwlock ? "rwlock" : std::string(model::ToString(kind));
-}
-
 /// Call sites of the threads that made others wait, with the waits and the wait time each caused; most time first.
 std::vector<WaitSite> Holders(const SiteNames& names, const std::vector<Blame>& blames) {
   struct Place {

@@ -26,7 +26,7 @@ Name NameOf(std::string_view counter) {
   return {part(0), part(1), part(2)};
 }
 
-void AddTo(WorkKernel& kernel, const Name& name, int64_t grown, int64_t last) {
+void Grow(WorkKernel& kernel, const Name& name, int64_t grown, int64_t last) {
   if (name.what == "instances") kernel.instances += grown;
   if (name.what == "ranges") kernel.ranges += grown;
   if (name.what == "ages") kernel.ages += grown;
@@ -46,7 +46,7 @@ struct Values {
 
 /// Adds to a field that a kernel uses: "fetch/FIELD" has bytes, "fetch_age/FIELD" and "streams/FIELD" say how it is
 /// used.
-void AddTo(WorkData& data, std::string_view what, const Values& values) {
+void Grow(WorkData& data, std::string_view what, const Values& values) {
   if (what == "streams") {
     data.is_streamed = values.last != 0;
   } else if (what == "fetch" || what == "store") {
@@ -104,14 +104,14 @@ WorkGraph WorkSums::Graph() const {
     if (name.what.empty()) continue;
     WorkKernel& kernel = kernels[name.kernel];
     kernel.name = name.kernel;
-    AddTo(kernel, name, values.grown, values.last);
+    Grow(kernel, name, values.grown, values.last);
     const bool is_store = name.what.starts_with("store");
     if (!is_store && !name.what.starts_with("fetch") && name.what != "streams") continue;
     WorkData& row = data[{name.kernel, name.other, is_store}];
     row.kernel = name.kernel;
     row.field = name.other;
     row.is_store = is_store;
-    AddTo(row, name.what, values);
+    Grow(row, name.what, values);
   }
   for (auto& [name, kernel] : kernels) graph.kernels.push_back(std::move(kernel));
   for (auto& [name, row] : data) graph.data.push_back(std::move(row));

@@ -17,13 +17,13 @@ constexpr int64_t kMostRanges = 20'000;    ///< simulated, of all kernels and ag
 constexpr int64_t kMostRangesOfAge = 256;  ///< more of a kernel and age are taken together
 constexpr int64_t kLookedAt = 64;          ///< ranges of a streamed age that may be begun before older ones
 constexpr int64_t kAhead = 16;             ///< ages that may be begun behind the oldest one that is not done
-constexpr double kLeastShare = 0.01;       ///< of all work: what takes less gains nothing
+constexpr double kLeastOfWork = 0.01;      ///< of all work: what takes less gains nothing
 // The model may differ from the time measured by so much.
 constexpr double kLeastFit = 0.75;
 constexpr double kMostFit = 1.25;
 
 /// A thing that is changed in the model.
-struct Change {
+struct CostChange {
   int kernel = -1;       ///< whose instances take `cost` of their time; -1: none
   double cost = 1;       ///< factor
   bool is_free = false;  ///< dispatch takes no time
@@ -32,7 +32,7 @@ struct Change {
 };
 
 /// One age of one kernel: some ranges, of which one may be longer.
-struct Shape {
+struct InstanceShape {
   int64_t ages = 1;
   int64_t ranges = 1;   ///< of an age
   double range_ns = 0;  ///< each, but for the longest
@@ -55,9 +55,9 @@ int64_t AgesOf(const WorkKernel& kernel) { return std::max<int64_t>(1, kernel.ag
 
 class Simulation {
  public:
-  Simulation(const std::vector<Shape>& shapes, const std::vector<std::vector<Need>>& needs, int64_t threads)
+  Simulation(const std::vector<InstanceShape>& shapes, const std::vector<std::vector<Need>>& needs, int64_t threads)
       : shapes_(shapes), needs_(needs), idle_threads_(threads) {
-    for (const Shape& shape : shapes_) {
+    for (const InstanceShape& shape : shapes_) {
       first_task_.push_back(tasks_.size());
       for (int64_t age = 0; age < shape.ages; ++age)
         tasks_.push_back({.kernel = static_cast<int>(first_task_.size()) - 1, .age = age});
@@ -115,7 +115,7 @@ class Simulation {
     auto operator<=>(const Running&) const = default;
   };
 
-  const Shape& ShapeOf(const Task& task) const { return shapes_[static_cast<size_t>(task.kernel)]; }
+  const InstanceShape& ShapeOf(const Task& task) const { return shapes_[static_cast<size_t>(task.kernel)]; }
   std::optional<size_t> Find(int kernel, int64_t age) const {
     if (age < 0 || age >= shapes_[static_cast<size_t>(kernel)].ages) return {};
     return first_task_[static_cast<size_t>(kernel)] + static_cast<size_t>(age);
@@ -144,7 +144,7 @@ class Simulation {
   }
 
   void MakeReady(size_t index) {
-    const Shape& shape = ShapeOf(tasks_[index]);
+    const InstanceShape& shape = ShapeOf(tasks_[index]);
     ready_.insert({!shape.is_ordered && shape.at_once != 1, tasks_[index].age, index});
   }
 
@@ -162,7 +162,7 @@ class Simulation {
 
   /// @return the range of it that may begin; -1: none
   int64_t Startable(Task& task) const {
-    const Shape& shape = ShapeOf(task);
+    const InstanceShape& shape = ShapeOf(task);
     if (task.age > oldest_ + kAhead || (shape.at_once > 0 && task.begun - task.done >= shape.at_once)) return -1;
     while (task.states[static_cast<size_t>(task.first)] != State::kWaits) ++task.first;
     for (int64_t range = task.first; range < std::min(shape.ranges, task.first + kLookedAt); ++range) {
@@ -178,7 +178,7 @@ class Simulation {
       Task& task = tasks_[index];
       const int64_t range = Startable(task);
       if (range < 0) continue;
-      const Shape& shape = ShapeOf(task);
+      const InstanceShape& shape = ShapeOf(task);
       const bool is_longest = range == shape.ranges / 2;
       task.states[static_cast<size_t>(range)] = State::kBegun;
       running_.push({now + (is_longest ? shape.longest_ns : shape.range_ns), index, range});
@@ -192,7 +192,7 @@ class Simulation {
     while (oldest_ < ages_ && undone_[static_cast<size_t>(oldest_)] == 0) ++oldest_;
   }
 
-  const std::vector<Shape>& shapes_;
+  const std::vector<InstanceShape>& shapes_;
   const std::vector<std::vector<Need>>& needs_;
   int64_t idle_threads_;
   int64_t ages_ = 1;
@@ -220,8 +220,8 @@ class Model {
   }
 
   /// @return how long the run takes; 0: it cannot run
-  double Run(const Change& change) const {
-    std::vector<Shape> shapes;
+  double Run(const CostChange& change) const {
+    std::vector<InstanceShape> shapes;
     for (size_t k = 0; k < graph_.kernels.size(); ++k) shapes.push_back(ShapeOf(k, change));
     const std::vector<double> done = Simulation(shapes, needs_, graph_.threads * change.times_threads).Run();
     if (done.empty()) return 0;
@@ -250,15 +250,15 @@ class Model {
     return std::clamp<int64_t>(all / AgesOf(kernel), 1, kMostRangesOfAge);
   }
 
-  Shape ShapeOf(size_t index, const Change& change) const {
+  InstanceShape ShapeOf(size_t index, const CostChange& change) const {
     const WorkKernel& kernel = graph_.kernels[index];
     const auto ages = static_cast<double>(AgesOf(kernel));
     const double factor = static_cast<int>(index) == change.kernel ? change.cost : 1;
     const double age_ns = factor * (kernel.body_ns + (change.is_free ? 0 : kernel.dispatch_ns)) / ages;
-    Shape shape{.ages = std::min(AgesOf(kernel), ages_),
-                .ranges = RangesOf(kernel),
-                .at_once = kernel.at_once,
-                .is_ordered = kernel.is_ordered};
+    InstanceShape shape{.ages = std::min(AgesOf(kernel), ages_),
+                        .ranges = RangesOf(kernel),
+                        .at_once = kernel.at_once,
+                        .is_ordered = kernel.is_ordered};
     const auto ranges = static_cast<double>(shape.ranges);
     shape.longest_ns = age_ns / ranges;
     if (!change.is_even && shape.ranges > 1)
@@ -302,12 +302,12 @@ std::optional<WorkForecast> Forecast(const WorkGraph& graph) {
   if (forecast.modelled_ns <= 0) return {};
   const double work_ns = model.work_ns();
   forecast.idle = std::clamp(1 - work_ns / (forecast.modelled_ns * static_cast<double>(graph.threads)), 0.0, 1.0);
-  const auto gain = [&](const Change& change) {
+  const auto gain = [&](const CostChange& change) {
     return std::max(0.0, 1 - model.Run(change) / forecast.modelled_ns) * graph.wall_ns;
   };
   for (size_t k = 0; k < graph.kernels.size(); ++k) {
     const WorkKernel& kernel = graph.kernels[k];
-    const bool matters = kernel.all_ns() >= kLeastShare * work_ns;
+    const bool matters = kernel.all_ns() >= kLeastOfWork * work_ns;
     forecast.kernels.push_back({kernel.name, matters ? gain({.kernel = static_cast<int>(k), .cost = 0.5}) : 0});
   }
   std::ranges::stable_sort(forecast.kernels, std::greater(), &WorkForecast::Kernel::gain_ns);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -25,7 +26,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr size_t kDrawingLines = 34;
 constexpr size_t kDrawingWidth = 110;
 
@@ -75,12 +75,12 @@ Result<Wanted> ParseMeasure(std::string_view text) {
 }
 
 /// One line on a terminal's stderr that says how far a measurement is.
-class ProgressLine {
+class StepLine {
  public:
-  explicit ProgressLine(const char* what) : what_(what), shown_(UseColour(stderr)) {}
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() {
+  explicit StepLine(const char* what) : what_(what), shown_(UseColour(stderr)) {}
+  StepLine(const StepLine&) = delete;
+  StepLine& operator=(const StepLine&) = delete;
+  ~StepLine() {
     if (shown_) std::fputs("\r\x1b[K", stderr);
   }
   void operator()(size_t done, size_t of) const {
@@ -100,7 +100,7 @@ machine::Latencies MeasureLatencies(const HostRoot& host, const machine::Topolog
   options.batches = full ? 101 : 31;
   options.cpu_budget_ns = full ? 60 * kSecondNs : 6 * kSecondNs / 10;
   options.node_budget_ns = full ? 60 * kSecondNs : 6 * kSecondNs / 10;
-  const ProgressLine progress("latencies");
+  const StepLine progress("latencies");
   return machine::MeasureLatencies(host, topology, options, std::cref(progress));
 }
 
@@ -113,7 +113,7 @@ machine::Clocks MeasureClocks(const machine::Topology& topology, const CpuSet& a
   options.step_budget_ns = full ? 11 * kSecondNs / 10 : kSecondNs / 100;
   options.pair_budget_ns = full ? 3 * kSecondNs : kSecondNs / 30;
   options.most_iterations = full ? 10'000'000 : 10'000;
-  const ProgressLine progress("clocks");
+  const StepLine progress("clocks");
   return machine::MeasureClocks(topology, options, std::cref(progress));
 }
 

@@ -77,7 +77,7 @@ Result<session::Watch> Reader(const std::shared_ptr<Intervals>& intervals, const
 }
 
 /// Adds the metrics, or why there are none.
-void Complete(const CountOptions& options, RunCounts& result) {
+void CompleteMetrics(const CountOptions& options, RunCounts& result) {
   options.metrics.Complete(result.counts, result.seconds);
   for (const auto& notes : {options.left_out, options.metrics.notes()})
     result.notes.insert(result.notes.end(), notes.begin(), notes.end());
@@ -170,7 +170,7 @@ Result<RunCounts> CountProgram(const std::vector<std::string>& program, const Co
       result.counts.push_back({.value = counter::AccountedCount(event, use), .is_known = true});
     }
   }
-  Complete(options, result);
+  CompleteMetrics(options, result);
   return result;
 }
 
@@ -216,7 +216,7 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, con
                    .counts = set->Counts(),
                    .notes = set->notes(),
                    .exit = {}};
-  Complete(options, result);
+  CompleteMetrics(options, result);
   return result;
 }
 

@@ -1,4 +1,5 @@
 #include "cli/options/observe.h"
+#include "base/clock.h"
 #include "cli/counters/bad_files_teller.h"
 
 #include <fcntl.h>
@@ -119,7 +120,7 @@ Status ChooseOutput(const ObserveOptions& options, const ObserveMode& mode, Sess
   return {};
 }
 
-std::string Joined(const std::vector<std::string>& words) {
+std::string CommandLine(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
@@ -234,7 +235,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   result.follows = !options.program.empty() || !given.Text("pid").empty();
   std::error_code ignored;
   result.folder = options.folder.empty() ? fs::current_path(ignored).string() : options.folder;
-  result.program = !options.program.empty()     ? Joined(options.program)
+  result.program = !options.program.empty()     ? CommandLine(options.program)
                    : !given.Text("pid").empty() ? "pid " + given.Text("pid")
                                                 : "the whole machine";
   ATTUNE_CHECK_OK(ChooseOutput(options, mode, result));
@@ -310,8 +311,6 @@ Watch SessionWatch(Membership& member, std::optional<Status>& ended) {
             return false;
           }};
 }
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 /// The whole of one observation, step by step.
 class Observation {

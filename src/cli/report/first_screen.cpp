@@ -21,7 +21,7 @@ namespace info = model::info;
 constexpr size_t kLines = 24;
 constexpr size_t kWidth = 80;
 constexpr size_t kWidest = 100;
-constexpr size_t kIndent = 5;
+constexpr size_t kFindingIndent = 5;
 constexpr size_t kLeastAdvice = 2;
 constexpr size_t kLeastEvidence = 1;
 constexpr size_t kLastRank = 100;  ///< has lines where all else is whole
@@ -166,13 +166,13 @@ void AddFinding(const ReportPage& page, const analysis::Finding& finding, size_t
   screen.Line(fmt::format("  {}  {}  {}", number, Styled(page.stream, Style::kBold, name), loss));
   const bool is_first = number == 1;
   const size_t rank = 2 * number;
-  screen.Paragraph("", PlaceOf(finding), kIndent, 1, rank);
+  screen.Paragraph("", PlaceOf(finding), kFindingIndent, 1, rank);
   // Its further evidence is another bound of the same gain.
   const size_t evidence = finding.figures.contains("shorter_at_most_seconds") ? 1 : kEvidence;
   for (size_t i = 0; i < std::min(finding.evidence.size(), evidence); ++i)
-    screen.Paragraph("", finding.evidence[i], kIndent, is_first && i == 0 ? kLeastEvidence : 0,
+    screen.Paragraph("", finding.evidence[i], kFindingIndent, is_first && i == 0 ? kLeastEvidence : 0,
                      rank + (i == 0 ? 1 : kLastRank));
-  screen.Paragraph("> ", finding.advice, kIndent, kLeastAdvice, rank);
+  screen.Paragraph("> ", finding.advice, kFindingIndent, kLeastAdvice, rank);
 }
 
 /// The part of the report that says more about the first finding, or where there is none about the verdict.

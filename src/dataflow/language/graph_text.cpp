@@ -8,7 +8,7 @@ namespace {
 /// Part of a slice behind the field's name: "(a + 1)[x]".
 std::string Rest(const SliceExpression& slice) { return ToText(slice).substr(slice.field.text.size()); }
 
-std::string Quoted(const std::string& text) {
+std::string DotText(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
@@ -28,7 +28,7 @@ nlohmann::ordered_json Slices(const Statements& statements) {
 }  // namespace
 
 std::string ToDot(const ProgramText& program, const std::string& name) {
-  std::string dot = fmt::format("digraph {} {{\n", Quoted(name));
+  std::string dot = fmt::format("digraph {} {{\n", DotText(name));
   for (const FieldDeclaration& field : program.fields)
     dot += fmt::format("  \"field {0}\" [label=\"{0}\", shape=ellipse{1}];\n", field.name.text,
                        field.aged ? "" : ", style=dashed");
@@ -46,7 +46,7 @@ std::string ToDot(const ProgramText& program, const std::string& name) {
 }
 
 std::string ToKernelDot(const ProgramText& program, const std::string& name) {
-  std::string dot = fmt::format("digraph {} {{\n", Quoted(name));
+  std::string dot = fmt::format("digraph {} {{\n", DotText(name));
   for (const KernelDefinition& kernel : program.kernels)
     dot += fmt::format("  \"{}\" [shape=box];\n", kernel.name.text);
   for (const KernelDefinition& writer : program.kernels) {

@@ -8,8 +8,6 @@ namespace {
 constexpr std::string_view kSigns = ":;=[](),+-*<";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-bool IsNameBegin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
 class Lexer {

@@ -6,8 +6,6 @@
 namespace attune::flow::language {
 namespace {
 
-bool IsNameBegin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNamePart(char c) { return IsNameBegin(c) || IsDigit(c); }
 
 class Reader {

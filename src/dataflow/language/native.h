@@ -30,6 +30,9 @@ struct Native {
   std::vector<size_t> Calls(std::string_view function) const;
 };
 
+constexpr bool IsNameBegin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 /// Moves through a text and counts lines and columns.
 class Cursor {
  public:

@@ -25,9 +25,9 @@ namespace {
 using model::Batch;
 
 /// Beyond these, events are left out of the graphs (never out of the recording), and counted.
-constexpr size_t kMaxQueuedRows = 4u << 20;
+constexpr size_t kMaxQueuedGraphRows = 4u << 20;
 
-std::string NameOf(std::string_view graph, uint64_t number) { return fmt::format("{}-{:06}.xml", graph, number); }
+std::string FileNameOf(std::string_view graph, uint64_t number) { return fmt::format("{}-{:06}.xml", graph, number); }
 
 class GraphWriter : public model::Sink {
  public:
@@ -75,14 +75,14 @@ class GraphWriter : public model::Sink {
   analysis::EventOrder unsettled_;  ///< events that others may still come before
   uint64_t written_ = 0;
   Status status_;
-  BatchQueue queue_{"attune-graph", kMaxQueuedRows, [this] { Run(); }};
+  BatchQueue queue_{"attune-graph", kMaxQueuedGraphRows, [this] { Run(); }};
 };
 
 /// Makes the folder. Errors: kExists (hint --force): graphs of another run are there; what making folder and file says
 Status PrepareFolder(const GraphChoice& choice) {
   const bool made = mkdir(choice.folder.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) return ErrnoError("--xml " + choice.folder);
-  const std::string first = choice.folder + "/" + NameOf("sync", 1);
+  const std::string first = choice.folder + "/" + FileNameOf("sync", 1);
   if (!choice.overwrite && access(first.c_str(), F_OK) == 0) {
     return Error{Errc::kExists, fmt::format("--xml: {} is there already", first),
                  "give another folder, or --force to write over what is there"};
@@ -142,14 +142,14 @@ Status GraphWriter::WriteGraphs(bool is_last) {
   const auto meta = source_.Meta();
   const model::TimeRange extent = source_.Extent();
   const uint64_t number = ++written_;
-  ATTUNE_CHECK_OK(Write(NameOf("sync", number), ToXml(DocumentOf(builder_.Build(*meta, extent)))));
+  ATTUNE_CHECK_OK(Write(FileNameOf("sync", number), ToXml(DocumentOf(builder_.Build(*meta, extent)))));
   if (is_last) tasks_.Finish();
   if (!tasks_.IsEmpty())
-    ATTUNE_CHECK_OK(
-        Write(NameOf("task", number), ToXml(DocumentOf(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {}))))));
+    ATTUNE_CHECK_OK(Write(FileNameOf("task", number),
+                          ToXml(DocumentOf(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {}))))));
   ATTUNE_CHECK_OK(hardware_.Read(source_));
   if (!hardware_.IsEmpty())
-    ATTUNE_CHECK_OK(Write(NameOf("hardware", number), ToXml(DocumentOf(hardware_.Build(*meta)))));
+    ATTUNE_CHECK_OK(Write(FileNameOf("hardware", number), ToXml(DocumentOf(hardware_.Build(*meta)))));
   return {};
 }
 

@@ -16,10 +16,8 @@
 namespace attune::session {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
-
 /// Time limit for symbolization at the end: the last launcher waits for it.
-constexpr std::chrono::seconds kNamingLimit{5};
+constexpr std::chrono::seconds kLastNamingLimit{5};
 
 }  // namespace
 
@@ -154,7 +152,7 @@ void HostSession::NameSites() {
   RecordingComponent& recording = *components_.recording;
   if (context_.info.temporary && !recording.HasExtra()) return;
   recording.pipeline().Drain();
-  const auto named = analysis::NameSites(recording.writer(), analysis::TrustPaths::kYes, kNamingLimit);
+  const auto named = analysis::NameSites(recording.writer(), analysis::TrustPaths::kYes, kLastNamingLimit);
   if (named.ok()) recording.pipeline().Publish(model::ToBatch(*named));
 }
 

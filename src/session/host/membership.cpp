@@ -20,7 +20,7 @@ namespace {
 /// A request is one short line.
 constexpr size_t kMaxTextBytes = 2048;
 
-std::string OneLine(std::string text) {
+std::string RequestText(std::string text) {
   text.resize(std::min(text.size(), kMaxTextBytes));
   std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return text;
@@ -132,7 +132,7 @@ Status Membership::Tell(const std::string& line) {
 }
 
 Status Membership::Started(pid_t pid, int64_t start_ns, std::span<const std::string> command) {
-  return Tell(fmt::format("started {} {} {}", pid, start_ns, OneLine(fmt::format("{}", fmt::join(command, " ")))));
+  return Tell(fmt::format("started {} {} {}", pid, start_ns, RequestText(fmt::format("{}", fmt::join(command, " ")))));
 }
 
 Status Membership::Exited(pid_t pid, const ExitStatus& status) {
@@ -141,7 +141,7 @@ Status Membership::Exited(pid_t pid, const ExitStatus& status) {
                           status.voluntary_switches, status.involuntary_switches, status.max_rss_bytes));
 }
 
-Status Membership::Unseen(const std::string& what) { return Tell("unseen " + OneLine(what)); }
+Status Membership::Unseen(const std::string& what) { return Tell("unseen " + RequestText(what)); }
 Status Membership::Running(pid_t pid) { return Tell(fmt::format("running {}", pid)); }
 Status Membership::Failed(pid_t pid) { return Tell(fmt::format("failed {}", pid)); }
 Status Membership::Attach(pid_t pid) { return Tell(fmt::format("attach {}", pid)); }

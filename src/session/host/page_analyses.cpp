@@ -18,7 +18,7 @@ namespace attune::session {
 namespace {
 
 /// For looking up names before a document; what is not done then is not named in it.
-constexpr std::chrono::milliseconds kNamingLimit{2000};
+constexpr std::chrono::milliseconds kPageNamingLimit{2000};
 
 /// Files of the recording, as a page saves them.
 constexpr std::string_view kTraceDocument = "perfetto";
@@ -76,7 +76,7 @@ class PageAnalyses final : public live::Analyses {
   Result<std::string> Document(std::string_view name, const std::optional<model::TimeRange>& range) override {
     if (name == kTraceDocument) return TraceText(source_);
     if (name == kHtmlDocument) return Html(range);
-    ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
+    ATTUNE_CHECK_OK(namer_.Update(source_, kPageNamingLimit));
     const auto found = std::ranges::find(documents_, name, &analysis::PageDocument::name);
     if (found == documents_.end()) return Error{Errc::kInvalidArgument, "there is no such document", ""};
     return found->make({source_, namer_.names(), range});

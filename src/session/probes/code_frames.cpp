@@ -7,12 +7,12 @@
 namespace attune::session {
 namespace {
 
-constexpr size_t kMaxProcesses = 4096;
+constexpr size_t kMaxKnownProcesses = 4096;
 
 }  // namespace
 
 profile::LoadedCode CodeFrames::Find(int32_t pid, const track::MappedFile& file, uint64_t address) {
-  if (known_.size() >= kMaxProcesses && !known_.contains(pid)) known_.clear();
+  if (known_.size() >= kMaxKnownProcesses && !known_.contains(pid)) known_.clear();
   Known& known = known_[pid][file.start];
   if (known.end == file.end && known.inode == file.inode) return known.code;
   known = {.end = file.end, .inode = file.inode, .code = {}};

@@ -18,7 +18,7 @@ using model::ElementId;
 
 /// Limit of reads of one process's memory map; each takes some 50 us.
 constexpr int kMaxMapReads = 64;
-constexpr size_t kMaxProcesses = 4096;
+constexpr size_t kMaxProcessesWithMaps = 4096;
 
 /// The module of code that a program made as it ran.
 constexpr std::string_view kMadeCode = "[jit]";
@@ -37,7 +37,8 @@ CodePosition SourcePosition(const std::string& file, int32_t line, const std::st
 }
 
 void CodeSites::AddMapped(int32_t pid, const track::MappedFile& file) {
-  if (memory_.size() >= kMaxProcesses && !memory_.contains(pid)) memory_.clear();  // maps of those that run are there
+  if (memory_.size() >= kMaxProcessesWithMaps && !memory_.contains(pid))
+    memory_.clear();  // maps of those that run are there
   auto& map = memory_[pid].map;
   std::erase_if(map, [&](const auto& other) { return other.start < file.end && file.start < other.end; });
   map.insert(std::ranges::upper_bound(map, file.start, {}, &track::MappedFile::start), file);

@@ -13,6 +13,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/saturating.h"
 #include "model/program_series.h"
 #include "session/probes/ring_waits.h"
 
@@ -31,9 +33,8 @@ constexpr int kIdleIntervalMs = 10'000;
 constexpr double kFullEnoughToHurry = 0.25;
 /// Interval between reads of the threads' lock tables; those are read at a thread's end, too.
 constexpr int64_t kTablesIntervalNs = 1'000'000'000;
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kMillisecondNs = 1'000'000;
-constexpr int kNiceness = -10;
+constexpr int kCollectorNiceness = -10;
 /// A program sets its ring up within a millisecond; one that was killed meanwhile never has it.
 constexpr int64_t kSetUpLimitNs = 10'000'000'000;
 
@@ -49,7 +50,6 @@ ElementKind KindOf(EventKind kind) {
 }
 
 /// A program may say anything.
-int64_t Amount(uint64_t count) { return static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)); }
 
 }  // namespace
 
@@ -166,7 +166,7 @@ Collector::Counts Collector::Totals() const {
 void Collector::Run() {
   // Beside programs that keep every CPU busy a ring fills while its reader waits for its turn. Refused without
   // CAP_SYS_NICE, and then drops are a little more likely; they are counted either way.
-  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kCollectorNiceness);
   while (true) {
     bool last = false, set_level = false;
     uint64_t tables_asked = 0;

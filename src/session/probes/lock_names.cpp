@@ -13,11 +13,11 @@
 namespace attune::session {
 namespace {
 
-constexpr std::chrono::seconds kNamingLimit{2};
+constexpr std::chrono::seconds kLockNamingLimit{2};
 /// Programs make many locks at a time.
 constexpr std::chrono::milliseconds kGather{200};
 
-struct Place {
+struct NamedPlace {
   model::Element lock;
   std::string what;
   symbols::CodeModule module;
@@ -32,7 +32,7 @@ struct LockNames::Work {
   Mutex mutex;
   CondVar news;
   Registry* registry ATTUNE_GUARDED_BY(mutex);  ///< nullptr: nobody wants names any more
-  std::vector<Place> places ATTUNE_GUARDED_BY(mutex);
+  std::vector<NamedPlace> places ATTUNE_GUARDED_BY(mutex);
   bool is_started ATTUNE_GUARDED_BY(mutex) = false;
   bool is_ending ATTUNE_GUARDED_BY(mutex) = false;
   bool is_done ATTUNE_GUARDED_BY(mutex) = false;
@@ -45,7 +45,7 @@ LockNames::~LockNames() {
   work_->is_ending = true;
   work_->news.NotifyAll();
   if (work_->is_started) {
-    work_->news.WaitFor(lock, kNamingLimit, [this]() ATTUNE_REQUIRES(work_->mutex) { return work_->is_done; });
+    work_->news.WaitFor(lock, kLockNamingLimit, [this]() ATTUNE_REQUIRES(work_->mutex) { return work_->is_done; });
   }
   work_->registry = nullptr;
 }
@@ -66,10 +66,10 @@ void LockNames::Run(const std::shared_ptr<Work>& work) {
     work->news.Wait(lock, [&]() ATTUNE_REQUIRES(work->mutex) { return work->is_ending || !work->places.empty(); });
     if (work->places.empty()) break;
     work->news.WaitFor(lock, kGather, [&]() ATTUNE_REQUIRES(work->mutex) { return work->is_ending; });
-    const std::vector<Place> places = std::exchange(work->places, {});
+    const std::vector<NamedPlace> places = std::exchange(work->places, {});
     lock.Unlock();
     symbols::Symbolizer symbolizer;  // until the next ones come nothing is kept in memory
-    for (const Place& place : places) {
+    for (const NamedPlace& place : places) {
       const auto variable = symbolizer.Variable(place.module, place.address);
       if (!variable.ok() || variable->empty()) continue;
       model::Element named = place.lock;

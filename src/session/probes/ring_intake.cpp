@@ -17,7 +17,7 @@ namespace attune::session {
 namespace {
 
 /// Programs that have connected and say nothing. A program sends at once.
-constexpr size_t kMaxConnections = 256;
+constexpr size_t kMaxRings = 256;
 
 /// The descriptor that a message has; none: it has none, or nothing has come.
 /// @param again nothing has come yet
@@ -63,7 +63,7 @@ Result<RingIntake> RingIntake::Listen(const std::string& folder) {
 
 std::vector<SentRing> RingIntake::Take() {
   std::vector<SentRing> files;
-  while (connections_.size() < kMaxConnections) {
+  while (connections_.size() < kMaxRings) {
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) break;
     connections_.push_back(std::move(connection));
@@ -77,7 +77,7 @@ std::vector<SentRing> RingIntake::Take() {
   }
   connections_ = std::move(waiting);
   // Whoever says nothing must not keep others out for ever.
-  if (connections_.size() >= kMaxConnections) connections_.clear();
+  if (connections_.size() >= kMaxRings) connections_.clear();
   return files;
 }
 

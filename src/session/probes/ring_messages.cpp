@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "model/job_keys.h"
 #include "wire/mpi_functions.h"
 
@@ -20,8 +21,6 @@ using wire::EventKind;
 constexpr int32_t kMaxSize = 1 << 24;
 /// Limit of communicators, and of channels, in one ring; further ones are left out.
 constexpr size_t kMaxCommunicatorsOfRing = 1u << 16;
-
-int64_t Amount(uint64_t bytes) { return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)); }
 
 /// An element's own number is not negative, and kAbsent is none.
 int64_t Number(uint64_t id) { return static_cast<int64_t>(id & INT64_MAX); }

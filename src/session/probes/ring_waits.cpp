@@ -52,7 +52,7 @@ std::string_view ClassOf(SyncKind kind) {
   }
 }
 
-std::string NameOf(std::string_view what, uint64_t address) {
+std::string ObjectName(std::string_view what, uint64_t address) {
   if ((address & wire::kFileLockBit) != 0) return fmt::format("lock of file {}", address & ~wire::kFileLockBit);
   return fmt::format("{} {:#x}", what, address);
 }
@@ -140,7 +140,7 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
                            .kind = ElementKind::kLock,
                            .name = kind == SyncKind::kFile                  ? "files"
                                    : address == wire::kCallObject && is_new ? std::string(what)
-                                   : is_new                                 ? NameOf(what, address)
+                                   : is_new                                 ? ObjectName(what, address)
                                             : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
   if (is_new && address != wire::kCallObject && (address & wire::kFileLockBit) == 0)
     AskForName(pid, address, element, what);

@@ -9,7 +9,7 @@
 
 namespace attune::session {
 namespace {
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMostSettingsBytes = 1 << 20;
 }
 
 Result<std::vector<KnobChoice>> ParseSettings(std::string_view text, std::string_view file,
@@ -38,7 +38,7 @@ Result<std::vector<KnobChoice>> ParseSettings(std::string_view text, std::string
 }
 
 Result<std::vector<KnobChoice>> ReadSettings(const std::string& file) {
-  ATTUNE_TRY(const std::string text, ReadUserFile(file, kMostBytes));
+  ATTUNE_TRY(const std::string text, ReadUserFile(file, kMostSettingsBytes));
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
   return ParseSettings(text, file, knobs);
 }

@@ -14,7 +14,6 @@
 namespace attune::session {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kFirstWindowNs = 250'000'000;
 constexpr int64_t kLongestWindowNs = 2 * kSecondNs;
 /// Windows without a change before a trial: they say how the objective changes by itself.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace attune::sensor {
+namespace attune::sensor::counter_track_test {
 namespace {
 
 constexpr uint64_t k48 = (uint64_t{1} << 48) - 1;
@@ -51,4 +51,4 @@ TEST(CounterTrack, ForgetsWhatWasOutOfSight) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::counter_track_test

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace attune::sensor {
+namespace attune::sensor::description_test {
 namespace {
 
 using ::testing::AllOf;
@@ -197,4 +197,4 @@ TEST(Description, NumaConnect2HasAllItsEvents) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::description_test

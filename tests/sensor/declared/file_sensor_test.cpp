@@ -8,10 +8,10 @@
 #include "sensor/declared/declared.h"
 #include "sensor/registry.h"
 
-namespace attune::sensor {
+namespace attune::sensor::file_sensor_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -169,4 +169,4 @@ TEST_F(Folders, ASensorIsNamedByItsFileToo) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::file_sensor_test

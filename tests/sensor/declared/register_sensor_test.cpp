@@ -10,10 +10,10 @@
 #include "sensor/declared/declared.h"
 #include "sensor/declared/register_block.h"
 
-namespace attune::sensor {
+namespace attune::sensor::register_sensor_test {
 namespace {
 
-using attune::testing::FakeHost;
+using attune::fakes::FakeHost;
 using model::kAbsent;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -368,4 +368,4 @@ TEST_F(NumaConnect2, NothingTouchesMemoryOfAnotherMachine) {
 }
 
 }  // namespace
-}  // namespace attune::sensor
+}  // namespace attune::sensor::register_sensor_test
