@@ -54,10 +54,10 @@ Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string&
   return std::make_shared<const FrameFile>(std::move(reading), path);
 }
 
-size_t ColumnCache::Cost(const DecodedColumn& column) {
+size_t ColumnCache::Cost(size_t rows) {
   // With what the allocator and the reference count take.
   constexpr size_t kBesideValues = sizeof(std::pair<uint32_t, DecodedColumn>) + 40;
-  return sizeof(int64_t) * column.rows + kBesideValues;
+  return sizeof(int64_t) * rows + kBesideValues;
 }
 
 void ColumnCache::Find(const Key& key, std::span<const uint32_t> wanted, std::vector<DecodedColumn>& columns) {
@@ -86,7 +86,7 @@ void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::sp
     const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, DecodedColumn>::first);
     if (at != kept.end() && at->first == wanted[i]) continue;
     kept.insert(at, {wanted[i], columns[i]});
-    bytes_ += Cost(columns[i]);
+    bytes_ += Cost(columns[i].rows);
   }
   Trim();
 }
@@ -94,7 +94,7 @@ void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::sp
 void ColumnCache::Trim() {
   while (bytes_ > max_bytes_ && !entries_.empty()) {
     bytes_ -= kEntryBytes;
-    for (const auto& [number, column] : entries_.back().columns) bytes_ -= Cost(column);
+    for (const auto& [number, column] : entries_.back().columns) bytes_ -= Cost(column.rows);
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }

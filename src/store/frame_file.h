@@ -50,17 +50,22 @@ class ColumnCache {
   Result<std::vector<model::DecodedColumn>> Get(const FrameFile& file, const FrameRef& ref,
                                                 std::span<const uint32_t> wanted);
 
+  size_t max_bytes() const { return max_bytes_; }
+  /// Bytes that a column takes.
+  static size_t Cost(size_t rows);
+
+  using Key = std::pair<uint64_t, uint64_t>;  ///< file, offset
+
+  /// Those of `wanted` that are kept; the others stay empty.
+  void Find(const Key& key, std::span<const uint32_t> wanted, std::vector<model::DecodedColumn>& columns);
+  void Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const model::DecodedColumn> columns);
+
  private:
-  using Key = std::pair<uint64_t, uint64_t>;  // file, offset
   struct Entry {
     Key key;
     std::vector<std::pair<uint32_t, model::DecodedColumn>> columns;  // ascending
   };
 
-  static size_t Cost(const model::DecodedColumn& column);
-  /// Those of `wanted` that are kept; the others stay empty.
-  void Find(const Key& key, std::span<const uint32_t> wanted, std::vector<model::DecodedColumn>& columns);
-  void Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const model::DecodedColumn> columns);
   void Trim() ATTUNE_REQUIRES(mutex_);
 
   const size_t max_bytes_;

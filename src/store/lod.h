@@ -32,6 +32,10 @@ inline constexpr size_t kLodSeriesColumns = 5;
 /// Unit of stored rates: integers of this many units a second.
 inline constexpr double kLodRateUnit = 1e-3;
 
+/// Rows of a bucket that a reader makes of samples and keeps in memory: where a view's bins are too short for those of
+/// a recording.
+inline constexpr std::array<uint32_t, 1> kFineLodRows{16};
+
 /// The stream number of the frames of one level of a stream.
 constexpr model::StreamId LodStream(model::StreamId stream, size_t level) {
   return stream << 2 | static_cast<model::StreamId>(level);

@@ -16,6 +16,13 @@ int64_t ToInt(double value) {
   return value < kLimit ? static_cast<int64_t>(value + 0.5) : static_cast<int64_t>(kLimit);
 }
 
+std::vector<LodBuilder::Column> ColumnsOf(std::span<const model::Series> series) {
+  std::vector<LodBuilder::Column> columns;
+  for (const model::Series& one : series)
+    columns.push_back({one.kind == model::SeriesKind::kCounter, model::StepSpreader(one.max_per_second)});
+  return columns;
+}
+
 }  // namespace
 
 void LodBuilder::Cell::AddValue(int64_t value, int64_t add_sum, int64_t add_weight) {
@@ -34,27 +41,42 @@ void LodBuilder::Cell::Merge(const Cell& finer) {
   weight = SaturatingAdd(weight, finer.weight);
 }
 
-LodBuilder::LodBuilder(model::StreamId stream, std::span<const model::Series> series) : stream_(stream) {
-  for (const model::Series& one : series)
-    columns_.push_back({one.kind == model::SeriesKind::kCounter, model::StepSpreader(one.max_per_second)});
+LodBuilder::LodBuilder(model::StreamId stream, std::span<const model::Series> series)
+    : LodBuilder(stream, ColumnsOf(series), kLodRows) {}
+
+LodBuilder::LodBuilder(model::StreamId stream, std::vector<Column> columns, std::span<const uint32_t> level_rows)
+    : stream_(stream),
+      level_rows_(level_rows),
+      columns_(std::move(columns)),
+      open_(level_rows.size()),
+      done_(level_rows.size()) {
   for (Bucket& bucket : open_) bucket.cells.resize(columns_.size());
 }
 
-std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
-  for (size_t level = 0; level < kLodLevels; ++level) {
+void LodBuilder::Begin() {
+  for (size_t level = 0; level < done_.size(); ++level) {
     done_[level] = {};
     done_[level].table = model::LodRow::kTable;
     done_[level].stream = LodStream(stream_, level);
     done_[level].ints.resize(kLodFixedColumns + kLodSeriesColumns * columns_.size());
   }
-  const std::vector<int64_t>& times = samples.ints[0];
+}
+
+std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
+  const std::vector<std::span<const int64_t>> columns(samples.ints.begin(), samples.ints.end());
+  return Add(columns);
+}
+
+std::vector<model::Batch> LodBuilder::Add(Columns columns) {
+  Begin();
+  const std::span<const int64_t> times = columns[0];
   size_t row = 0;
-  while (row < samples.rows) {
+  while (row < times.size()) {
     // Rows of one time stay together, so that buckets tile the time.
-    if (open_[0].parts >= kLodRows[0] && times[row] != previous_t_ns_) CloseBucket(0, times[row]);
+    if (open_[0].parts >= level_rows_[0] && times[row] != previous_t_ns_) CloseBucket(0, times[row]);
     size_t end = row + 1;
-    if (open_[0].parts < kLodRows[0]) end = std::min(samples.rows, row + kLodRows[0] - open_[0].parts);
-    AddRows(samples, row, end);
+    if (open_[0].parts < level_rows_[0]) end = std::min(times.size(), row + level_rows_[0] - open_[0].parts);
+    AddRows(columns, row, end);
     row = end;
   }
   std::vector<model::Batch> batches;
@@ -64,15 +86,19 @@ std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
   return batches;
 }
 
-void LodBuilder::AddRows(const model::Batch& samples, size_t first, size_t end) {
-  const std::span<const int64_t> t_ns = std::span(samples.ints[0]).subspan(first, end - first);
+model::Batch LodBuilder::Finish(int64_t t1_ns) {
+  Begin();
+  if (open_[0].parts > 0) CloseBucket(0, t1_ns);
+  return std::move(done_[0]);
+}
+
+void LodBuilder::AddRows(Columns columns, size_t first, size_t end) {
+  const std::span<const int64_t> t_ns = columns[0].subspan(first, end - first);
   Bucket& bucket = open_[0];
   if (bucket.parts == 0) bucket.t0_ns = t_ns[0];
   bucket.rows += static_cast<int64_t>(t_ns.size());
   bucket.parts += static_cast<uint32_t>(t_ns.size());
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    AddColumn(i, t_ns, std::span(samples.ints[i + 1]).subspan(first, end - first));
-  }
+  for (size_t i = 0; i < columns_.size(); ++i) AddColumn(i, t_ns, columns[i + 1].subspan(first, end - first));
   previous_t_ns_ = t_ns.back();
 }
 
@@ -111,13 +137,13 @@ void LodBuilder::CloseBucket(size_t level, int64_t t1_ns) {
   }
   ++done_[level].rows;
 
-  if (level + 1 < kLodLevels) {
+  if (level + 1 < level_rows_.size()) {
     Bucket& coarser = open_[level + 1];
     if (coarser.parts == 0) coarser.t0_ns = bucket.t0_ns;
     coarser.rows += bucket.rows;
     ++coarser.parts;
     for (size_t i = 0; i < bucket.cells.size(); ++i) coarser.cells[i].Merge(bucket.cells[i]);
-    if (coarser.parts == kLodRows[level + 1] / kLodRows[level]) CloseBucket(level + 1, t1_ns);
+    if (coarser.parts == level_rows_[level + 1] / level_rows_[level]) CloseBucket(level + 1, t1_ns);
   }
   bucket.rows = 0;
   bucket.parts = 0;

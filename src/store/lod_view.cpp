@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
 
 #include "model/series_values.h"
+#include "store/lod_builder.h"
 
 namespace attune::store {
 namespace {
@@ -27,27 +30,6 @@ __int128 FloorDivide(int64_t value, uint64_t by) {
   const __int128 quotient = value / divisor;
   return quotient - (value % divisor < 0 ? 1 : 0);
 }
-
-/// Looks up in which of some ranges a time lies; times that come in order are found at once.
-class RangeCursor {
- public:
-  explicit RangeCursor(std::span<const TimeRange> ranges) : ranges_(ranges) {}
-
-  /// The range that holds t_ns, or nullptr.
-  const TimeRange* Find(int64_t t_ns) {
-    if (at_ < ranges_.size() && Holds(ranges_[at_], t_ns)) return &ranges_[at_];
-    const auto found = std::upper_bound(ranges_.begin(), ranges_.end(), t_ns,
-                                        [](int64_t wanted, const TimeRange& range) { return wanted < range.t1_ns; });
-    at_ = static_cast<size_t>(found - ranges_.begin());
-    return at_ < ranges_.size() && Holds(ranges_[at_], t_ns) ? &ranges_[at_] : nullptr;
-  }
-
- private:
-  static bool Holds(const TimeRange& range, int64_t t_ns) { return t_ns >= range.t0_ns && t_ns < range.t1_ns; }
-
-  std::span<const TimeRange> ranges_;
-  size_t at_ = 0;
-};
 
 /// `whole` without `holes`, which are in order and lie inside.
 std::vector<TimeRange> Without(std::span<const TimeRange> whole, std::span<const TimeRange> holes) {
@@ -156,6 +138,32 @@ std::vector<uint32_t> SampleColumns(std::span<const ViewColumn> columns) {
   return wanted;
 }
 
+/// The fixed columns of buckets, and those of the wanted series.
+std::vector<uint32_t> LodColumns(std::span<const ViewColumn> columns) {
+  std::vector<uint32_t> wanted{0, 1, 2};
+  for (const ViewColumn& column : columns) {
+    for (uint32_t i = 0; i < kLodSeriesColumns; ++i)
+      wanted.push_back(static_cast<uint32_t>(kLodFixedColumns + column.column * kLodSeriesColumns) + i);
+  }
+  return wanted;
+}
+
+bool IsOf(const FrameRef& ref, std::span<const int64_t> t_ns) {
+  return t_ns.size() == ref.rows && !t_ns.empty() && t_ns.front() == ref.first_ns && t_ns.back() == ref.last_ns;
+}
+
+/// Buckets as they are kept: all columns in one piece of memory.
+std::vector<model::DecodedColumn> ColumnsOf(const model::Batch& buckets) {
+  const size_t rows = buckets.ints[0].size();
+  const std::shared_ptr<int64_t[]> all(new int64_t[rows * buckets.ints.size()]);
+  std::vector<model::DecodedColumn> columns;
+  for (size_t i = 0; i < buckets.ints.size(); ++i) {
+    std::ranges::copy(buckets.ints[i], all.get() + i * rows);
+    columns.push_back({std::shared_ptr<const int64_t[]>(all, all.get() + i * rows), rows});
+  }
+  return columns;
+}
+
 std::vector<ValueReader> Readers(std::span<const ViewColumn> columns) {
   std::vector<ValueReader> readers;
   for (const ViewColumn& column : columns) readers.emplace_back(column);
@@ -169,12 +177,23 @@ uint64_t BinLength(TimeRange range, uint32_t pixels) {
 
 }  // namespace
 
-ViewBuilder::ViewBuilder(std::span<const SeriesId> series, TimeRange range, uint32_t pixels, VisitBlocksFn visit_blocks)
+const TimeRange* RangeCursor::Find(int64_t t_ns) {
+  const auto holds = [t_ns](const TimeRange& range) { return t_ns >= range.t0_ns && t_ns < range.t1_ns; };
+  if (at_ < ranges_.size() && holds(ranges_[at_])) return &ranges_[at_];
+  const auto found = std::upper_bound(ranges_.begin(), ranges_.end(), t_ns,
+                                      [](int64_t wanted, const TimeRange& range) { return wanted < range.t1_ns; });
+  at_ = static_cast<size_t>(found - ranges_.begin());
+  return at_ < ranges_.size() && holds(ranges_[at_]) ? &ranges_[at_] : nullptr;
+}
+
+ViewBuilder::ViewBuilder(std::span<const SeriesId> series, TimeRange range, uint32_t pixels, VisitBlocksFn visit_blocks,
+                         ColumnCache& fine)
     : range_(range),
       bin_ns_(BinLength(range, std::min(pixels, kMaxPixels))),
       max_exact_(size_t{2} * std::min(pixels, kMaxPixels)),
       bin_count_(static_cast<size_t>(FloorDivide(range.t1_ns - 1, bin_ns_) - FloorDivide(range.t0_ns, bin_ns_)) + 1),
       visit_blocks_(std::move(visit_blocks)),
+      fine_(fine),
       views_(series.size()),
       bins_(series.size()),
       steps_(series.size()) {
@@ -289,48 +308,140 @@ void ViewBuilder::AddBins(const ViewStream& stream, std::span<const ViewColumn> 
   for (size_t level = kLodLevels; level-- > 0;) {
     uncovered = AddLevel(stream.lod[level], stream.first_ns, columns, uncovered);
   }
+  uncovered = AddFine(stream.samples, columns, uncovered);
   AddRaw(Restrict(stream.samples, uncovered), columns, uncovered);
 }
 
 std::vector<TimeRange> ViewBuilder::AddLevel(const StreamRows& lod, int64_t first_ns,
                                              std::span<const ViewColumn> columns,
                                              std::span<const TimeRange> uncovered) {
-  std::vector<uint32_t> wanted{0, 1, 2};
-  for (const ViewColumn& column : columns) {
-    for (uint32_t i = 0; i < kLodSeriesColumns; ++i) {
-      wanted.push_back(static_cast<uint32_t>(kLodFixedColumns + column.column * kLodSeriesColumns) + i);
-    }
-  }
   std::vector<TimeRange> covered;
   RangeCursor cursor(uncovered);
-  visit_blocks_(WithoutCoarse(lod, bin_ns_), wanted, [&](Columns block) {
-    for (size_t row = 0; row < block[0].size(); ++row) {
-      const TimeRange bucket{block[0][row], block[1][row]};
-      const int64_t rows = block[2][row];
-      const bool fits = bucket.t0_ns < bucket.t1_ns && Length(bucket) <= bin_ns_ && rows > 0 &&
-                        bucket.t0_ns >= first_ns && (covered.empty() || bucket.t0_ns >= covered.back().t1_ns);
-      const TimeRange* around = fits ? cursor.Find(bucket.t0_ns) : nullptr;
-      if (around == nullptr || bucket.t1_ns > around->t1_ns) continue;
-      covered.push_back(bucket);
-      const size_t bin_index = BinOf(bucket.t0_ns);
-      for (size_t i = 0; i < columns.size(); ++i) {
-        Bin& bin = bins_[columns[i].view][bin_index];
-        bin.count += rows;
-        const auto cell = [&](size_t column) {
-          return static_cast<double>(block[kLodFixedColumns + i * kLodSeriesColumns + column][row]);
-        };
-        const double weight = cell(4) * (columns[i].is_counter ? kSecondsPerNs : 1);
-        if (!(weight > 0)) continue;
-        const double unit = columns[i].is_counter ? kLodRateUnit : 1;
-        bin.low = bin.weight > 0 ? std::min(bin.low, cell(1) * unit) : cell(1) * unit;
-        bin.high = bin.weight > 0 ? std::max(bin.high, cell(2) * unit) : cell(2) * unit;
-        bin.sum += cell(3);
-        bin.weight += weight;
-      }
-    }
+  visit_blocks_(WithoutCoarse(lod, bin_ns_), LodColumns(columns), [&](Columns block) {
+    AddBuckets(block, first_ns, columns, cursor, covered);
     return true;
   });
   return Without(uncovered, covered);
+}
+
+void ViewBuilder::AddBuckets(Columns block, int64_t first_ns, std::span<const ViewColumn> columns, RangeCursor& cursor,
+                             std::vector<TimeRange>& covered) {
+  for (size_t row = 0; row < block[0].size(); ++row) {
+    const TimeRange bucket{block[0][row], block[1][row]};
+    const int64_t rows = block[2][row];
+    const bool fits = bucket.t0_ns < bucket.t1_ns && Length(bucket) <= bin_ns_ && rows > 0 &&
+                      bucket.t0_ns >= first_ns && (covered.empty() || bucket.t0_ns >= covered.back().t1_ns);
+    const TimeRange* around = fits ? cursor.Find(bucket.t0_ns) : nullptr;
+    if (around == nullptr || bucket.t1_ns > around->t1_ns) continue;
+    covered.push_back(bucket);
+    const size_t bin_index = BinOf(bucket.t0_ns);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      Bin& bin = bins_[columns[i].view][bin_index];
+      bin.count += rows;
+      const auto cell = [&](size_t column) {
+        return static_cast<double>(block[kLodFixedColumns + i * kLodSeriesColumns + column][row]);
+      };
+      const double weight = cell(4) * (columns[i].is_counter ? kSecondsPerNs : 1);
+      if (!(weight > 0)) continue;
+      const double unit = columns[i].is_counter ? kLodRateUnit : 1;
+      bin.low = bin.weight > 0 ? std::min(bin.low, cell(1) * unit) : cell(1) * unit;
+      bin.high = bin.weight > 0 ? std::max(bin.high, cell(2) * unit) : cell(2) * unit;
+      bin.sum += cell(3);
+      bin.weight += weight;
+    }
+  }
+}
+
+std::vector<size_t> ViewBuilder::FineFrames(std::span<const FrameRef> frames, std::span<const TimeRange> uncovered,
+                                            size_t columns) const {
+  std::vector<size_t> found;
+  uint64_t bytes = 0;
+  // The frame before gives the first growth, the one behind says that no row there has the same time.
+  for (size_t i = 1; i + 1 < frames.size(); ++i) {
+    const FrameRef& ref = frames[i];
+    if (ref.rows < 2 || ref.first_ns <= frames[i - 1].last_ns || ref.last_ns >= frames[i + 1].first_ns) continue;
+    const uint64_t row_ns = Length({ref.first_ns, ref.last_ns}) / (ref.rows - 1);
+    if (row_ns * kFineLodRows[0] > bin_ns_ || !OverlapsAny(uncovered, ref.first_ns, ref.last_ns)) continue;
+    found.push_back(i);
+    bytes += ColumnCache::Cost(ref.rows / kFineLodRows[0] + 1) * kLodSeriesColumns * columns;
+  }
+  if (bytes > fine_.max_bytes()) found.clear();
+  return found;
+}
+
+std::vector<TimeRange> ViewBuilder::AddFine(const StreamRows& samples, std::span<const ViewColumn> columns,
+                                            std::span<const TimeRange> uncovered) {
+  std::vector<TimeRange> covered;
+  RangeCursor cursor(uncovered);
+  const std::vector<uint32_t> lod_columns = LodColumns(columns);
+  StreamRows read;  // frames without fine buckets, and the one before each
+  read.file = samples.file;
+  std::vector<bool> is_made;
+  size_t last_read = 0;
+  for (const size_t i : FineFrames(samples.frames, uncovered, columns.size())) {
+    std::vector<model::DecodedColumn> kept(lod_columns.size());
+    fine_.Find({samples.file->id(), samples.frames[i].offset}, lod_columns, kept);
+    if (std::ranges::all_of(kept, [](const auto& column) { return column.values != nullptr; })) {
+      std::vector<std::span<const int64_t>> block;
+      for (const model::DecodedColumn& column : kept) block.push_back(column.span());
+      AddBuckets(block, INT64_MIN, columns, cursor, covered);
+      continue;
+    }
+    if (last_read + 1 != i || read.frames.empty()) {
+      read.frames.push_back(samples.frames[i - 1]);
+      is_made.push_back(false);
+    }
+    read.frames.push_back(samples.frames[i]);
+    is_made.push_back(true);
+    last_read = i;
+  }
+  if (!read.frames.empty()) {
+    std::vector<TimeRange> made;
+    MakeFine(read, is_made, columns, [&](const FrameRef& ref, const model::Batch& buckets) {
+      fine_.Keep({samples.file->id(), ref.offset}, lod_columns, ColumnsOf(buckets));
+      const std::vector<std::span<const int64_t>> block(buckets.ints.begin(), buckets.ints.end());
+      AddBuckets(block, INT64_MIN, columns, cursor, made);
+    });
+    covered.insert(covered.end(), made.begin(), made.end());
+    std::ranges::sort(covered, {}, &TimeRange::t0_ns);
+  }
+  return Without(uncovered, covered);
+}
+
+/// Reads frames of samples and gives the fine buckets of those that `is_made` names.
+void ViewBuilder::MakeFine(const StreamRows& frames, const std::vector<bool>& is_made,
+                           std::span<const ViewColumn> columns,
+                           const std::function<void(const FrameRef&, const model::Batch&)>& take) {
+  std::vector<LodBuilder::Column> of_builder;
+  for (const ViewColumn& column : columns)
+    of_builder.push_back({column.is_counter, model::StepSpreader(column.max_per_second)});
+  std::optional<LodBuilder> builder;
+  size_t at = 0;
+  visit_blocks_(frames, SampleColumns(columns), [&](Columns block) {
+    // A frame that cannot be read is left out: what comes behind it has no frame before it.
+    const size_t expected = at;
+    while (at < frames.frames.size() && !IsOf(frames.frames[at], block[0])) ++at;
+    if (at == frames.frames.size()) return false;
+    if (is_made[at] && at == expected && builder && std::ranges::is_sorted(block[0])) {
+      std::vector<model::Batch> batches = builder->Add(block);
+      model::Batch rest = builder->Finish(frames.frames[at].last_ns + 1);
+      if (batches.empty()) {
+        take(frames.frames[at], rest);
+      } else {
+        for (size_t i = 0; i < rest.ints.size(); ++i)
+          batches[0].ints[i].insert(batches[0].ints[i].end(), rest.ints[i].begin(), rest.ints[i].end());
+        take(frames.frames[at], batches[0]);
+      }
+    } else {
+      builder.emplace(0, of_builder, kFineLodRows);
+      std::vector<std::span<const int64_t>> last_row;
+      for (const auto& column : block) last_row.push_back(column.last(1));
+      builder->Add(last_row);
+      builder->Finish(INT64_MAX);
+    }
+    ++at;
+    return true;
+  });
 }
 
 void ViewBuilder::AddRaw(const StreamRows& samples, std::span<const ViewColumn> columns,

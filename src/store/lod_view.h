@@ -25,6 +25,19 @@ struct ViewColumn {
   int64_t max_per_second = model::kAbsent;  ///< raw
 };
 
+/// Looks up in which of some ranges a time lies; times that come in order are found at once.
+class RangeCursor {
+ public:
+  explicit RangeCursor(std::span<const model::TimeRange> ranges) : ranges_(ranges) {}
+
+  /// The range that holds t_ns, or nullptr.
+  const model::TimeRange* Find(int64_t t_ns);
+
+ private:
+  std::span<const model::TimeRange> ranges_;
+  size_t at_ = 0;
+};
+
 /// A consistent snapshot of one stream's data for a view.
 struct ViewStream {
   StreamRows samples;                      ///< rows of the range and of the block before it
@@ -46,8 +59,9 @@ struct ViewValue {
 class ViewBuilder {
  public:
   /// @param range t0_ns < t1_ns  @param pixels at least 1
+  /// @param fine buckets of kFineLodRows, as columns of the frames of samples that they were made of
   ViewBuilder(std::span<const model::SeriesId> series, model::TimeRange range, uint32_t pixels,
-              VisitBlocksFn visit_blocks);
+              VisitBlocksFn visit_blocks, ColumnCache& fine);
 
   std::vector<model::SeriesView> Build(std::span<const ViewStream> streams);
 
@@ -72,6 +86,16 @@ class ViewBuilder {
   /// Adds the buckets of a level that fit into bins. @return the times that are still uncovered
   std::vector<model::TimeRange> AddLevel(const StreamRows& lod, int64_t first_ns, std::span<const ViewColumn> columns,
                                          std::span<const model::TimeRange> uncovered);
+  /// The same with fine buckets, which it makes of samples where there are none yet.
+  std::vector<model::TimeRange> AddFine(const StreamRows& samples, std::span<const ViewColumn> columns,
+                                        std::span<const model::TimeRange> uncovered);
+  /// Indexes of frames whose fine buckets are short enough for the bins; none where `fine` cannot hold them all.
+  std::vector<size_t> FineFrames(std::span<const FrameRef> frames, std::span<const model::TimeRange> uncovered,
+                                 size_t columns) const;
+  void MakeFine(const StreamRows& frames, const std::vector<bool>& is_made, std::span<const ViewColumn> columns,
+                const std::function<void(const FrameRef&, const model::Batch&)>& take);
+  void AddBuckets(std::span<const std::span<const int64_t>> block, int64_t first_ns,
+                  std::span<const ViewColumn> columns, RangeCursor& cursor, std::vector<model::TimeRange>& covered);
   void AddRaw(const StreamRows& samples, std::span<const ViewColumn> columns,
               std::span<const model::TimeRange> uncovered);
   size_t BinOf(int64_t t_ns) const;
@@ -83,6 +107,7 @@ class ViewBuilder {
   const size_t max_exact_;
   const size_t bin_count_;
   const VisitBlocksFn visit_blocks_;
+  ColumnCache& fine_;
   std::vector<model::SeriesView> views_;
   std::vector<std::vector<Bin>> bins_;
   std::vector<model::StepSpreader> steps_;  ///< of the bins

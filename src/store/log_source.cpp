@@ -282,10 +282,12 @@ Result<std::vector<model::SeriesView>> LogSource::View(const model::ViewRequest&
       streams.push_back(std::move(part));
     }
   }
-  ViewBuilder builder(request.series, request.range, request.pixels,
-                      [this](const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
-                        VisitBlocks(rows, columns, visit);
-                      });
+  ViewBuilder builder(
+      request.series, request.range, request.pixels,
+      [this](const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
+        VisitBlocks(rows, columns, visit);
+      },
+      fine_);
   return builder.Build(streams);
 }
 

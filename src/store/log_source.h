@@ -44,7 +44,8 @@ class LogSource : public model::Source, public model::TableRanges {
   void VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit);
 
  protected:
-  explicit LogSource(size_t cache_bytes = 64u << 20) : cache_(cache_bytes) {}
+  explicit LogSource(size_t cache_bytes = 64u << 20, size_t fine_bytes = 96u << 20)
+      : cache_(cache_bytes), fine_(fine_bytes) {}
 
   /// The state of the recording.
   struct State {
@@ -75,6 +76,7 @@ class LogSource : public model::Source, public model::TableRanges {
   void NoteDamage(const FrameFile& file, const FrameRef& ref, const Error& error);
 
   ColumnCache cache_;
+  ColumnCache fine_;  ///< buckets that views made of samples
 };
 
 /// "12.345 s to 12.845 s after the start of the recording"

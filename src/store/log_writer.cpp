@@ -89,7 +89,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(LogOptions options) {
 }
 
 LogWriter::LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file)
-    : LogSource(kCacheBytes),
+    : LogSource(kCacheBytes, kCacheBytes),
       options_(std::move(options)),
       slice_bytes_(SliceBytes(options_)),
       output_(std::move(output)) {

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
@@ -187,6 +189,43 @@ TEST(View, GivesMeansOfLevels) {
     EXPECT_DOUBLE_EQ(view.high[i], 5.16);
   }
   EXPECT_NEAR(sum / static_cast<double>(Sum(view.count)), 5.08, 1e-9);
+}
+
+/// More columns than the cache of columns takes of one frame.
+TEST(View, ReadsTheSamplesOnceWhereTheRecordingsBucketsAreTooLong) {
+  const TempFolder folder;
+  const std::string path = folder / "a.attune";
+  SampleSession session;
+  session.counters = 70;
+  constexpr int64_t kRows = 20'000, kRowsOfFrame = 500;
+  auto writer = Create(path);
+  session.Feed(*writer, kRowsOfFrame);
+  for (int64_t row = kRowsOfFrame; row < kRows; row += kRowsOfFrame) {
+    ASSERT_TRUE(writer->Flush());
+    session.FeedRows(*writer, row, row + kRowsOfFrame);
+  }
+  ASSERT_TRUE(writer->Close());
+  auto source = OpenRecording(path);
+  ASSERT_TRUE(source.ok());
+  model::ViewRequest request{{}, {SampleSession::TimeOf(0), SampleSession::TimeOf(kRows)}, kRows / 20};
+  for (int i = 0; i < session.Columns(); ++i) request.series.push_back(static_cast<model::SeriesId>(i + 1));
+  const auto first = (*source)->View(request);
+  ASSERT_TRUE(first.ok());
+  // Of the frames of samples neither the first nor the last, which views read.
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
+  std::fstream file(path, std::ios::in | std::ios::out);
+  file.seekp(bytes / 3).write(std::string(static_cast<size_t>(bytes / 8), '\0').data(), bytes / 8);
+  file.close();
+  const auto second = (*source)->View(request);
+  ASSERT_TRUE(second.ok());
+  for (size_t i = 0; i < first->size(); ++i) {
+    EXPECT_EQ(Sum(first->at(i).count), kRows);
+    EXPECT_EQ(first->at(i).t_ns, second->at(i).t_ns);
+    EXPECT_EQ(first->at(i).count, second->at(i).count);
+    EXPECT_THAT(second->at(i).mean, testing::Pointwise(testing::NanSensitiveDoubleEq(), first->at(i).mean));
+    EXPECT_THAT(second->at(i).high, testing::Pointwise(testing::NanSensitiveDoubleEq(), first->at(i).high));
+  }
+  EXPECT_LT(ReadRaw(**source, 0).t_ns.size(), kRows);
 }
 
 /// One counter and one gauge with values of our own.
