@@ -113,6 +113,7 @@ export class Proxy {
   constructor(port) {
     this.target = port;
     this.accepting = true;
+    this.holds = false;
     this.pairs = new Set();
     this.server = net.createServer((client) => this.relay(client));
   }
@@ -138,10 +139,12 @@ export class Proxy {
 
   /** The client's side of a network that delivers nothing, and then everything. */
   hold() {
+    this.holds = true;
     for (const [client, upstream] of this.pairs) upstream.unpipe(client);
   }
 
   release() {
+    this.holds = false;
     for (const [client, upstream] of this.pairs) upstream.pipe(client);
   }
 
@@ -161,7 +164,7 @@ export class Proxy {
     client.pipe(upstream);
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
-    upstream.pipe(client);
+    if (!this.holds) upstream.pipe(client); // piped twice, it would give all of it twice
   }
 }
 
