@@ -52,7 +52,7 @@ option(ATTUNE_UNITY "Compile several files of a module at a time" ON)
 function(attune_unity target)
   if(ATTUNE_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # What a source file defines may have members of its unnamed namespace.
+    # Classes that a source file defines may have members of types in its unnamed namespace.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()

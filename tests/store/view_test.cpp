@@ -211,7 +211,7 @@ TEST(View, ReadsTheSamplesOnceWhereTheRecordingsBucketsAreTooLong) {
   for (int i = 0; i < session.Columns(); ++i) request.series.push_back(static_cast<model::SeriesId>(i + 1));
   const auto first = (*source)->View(request);
   ASSERT_TRUE(first.ok());
-  // Of the frames of samples neither the first nor the last, which views read.
+  // The middle of the file: each view reads the first and the last frame of samples.
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
   std::fstream file(path, std::ios::in | std::ios::out);
   file.seekp(bytes / 3).write(std::string(static_cast<size_t>(bytes / 8), '\0').data(), bytes / 8);
