@@ -13,7 +13,8 @@ namespace {
 /// Not negative.
 int64_t ToInt(double value) {
   constexpr double kLimit = 9.2e18;
-  return value < kLimit ? static_cast<int64_t>(value + 0.5) : static_cast<int64_t>(kLimit);
+  const double up = value + 0.5;
+  return value < kLimit ? static_cast<int64_t>(up) : static_cast<int64_t>(kLimit);
 }
 
 std::vector<LodBuilder::Column> ColumnsOf(std::span<const model::Series> series) {
