@@ -21,12 +21,12 @@ steady_addresses() {
   if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
 }
 
-# check_ctest LABEL PRESET ARGUMENTS...: ctest in build/PRESET; each of its tests counts as one. Many wait: one more than CPUs at a time.
+# check_ctest LABEL PRESET ARGUMENTS...: ctest in build/PRESET; each of its tests counts as one.
 check_ctest() {
   local label=$1 preset=$2 code=0 total=0 bad=0 word
   shift 2
   word=ok
-  step_tail=80 quietly "$label" steady_addresses ctest --test-dir "build/$preset" -j $((jobs + 1)) --output-on-failure \
+  step_tail=80 quietly "$label" steady_addresses ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure \
     --no-tests=error "$@" || code=$?
   read -r bad total < <(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$step_log" | tail -1) || true
   if ((code != 0 && bad == 0)); then bad=1 total=$((total > 0 ? total : 1)); fi
