@@ -44,8 +44,8 @@ if(ATTUNE_PRECOMPILED_HEADERS)
   attune_precompiled_headers(attune_headers LIBRARY standard_headers.h attune_flags)
 endif()
 
-# Files of a module or test are compiled several at a time: their headers are read and their templates made once, which takes
-# half of the time. Names in unnamed namespaces are thereby a module's. The presets dev and tsan and clang-tidy compile each file
+# Files of a module or test are compiled several at a time: their headers are read and their templates made once, which is
+# most of the work. Names in unnamed namespaces are thereby a module's. The presets dev and tsan and clang-tidy compile each file
 # by itself, and find what a file forgot to include. attune_alone(FILES...): files that are, so that each has names of its own:
 # rows of a folder, which are alike.
 option(ATTUNE_UNITY "Compile several files of a module at a time" ON)

@@ -75,12 +75,12 @@ Result<Wanted> ParseMeasure(std::string_view text) {
 }
 
 /// One line on a terminal's stderr that says how far a measurement is.
-class StepLine {
+class ProgressLine {
  public:
-  explicit StepLine(const char* what) : what_(what), shown_(UseColour(stderr)) {}
-  StepLine(const StepLine&) = delete;
-  StepLine& operator=(const StepLine&) = delete;
-  ~StepLine() {
+  explicit ProgressLine(const char* what) : what_(what), shown_(UseColour(stderr)) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
     if (shown_) std::fputs("\r\x1b[K", stderr);
   }
   void operator()(size_t done, size_t of) const {
@@ -100,7 +100,7 @@ machine::Latencies MeasureLatencies(const HostRoot& host, const machine::Topolog
   options.batches = full ? 101 : 31;
   options.cpu_budget_ns = full ? 60 * kSecondNs : 6 * kSecondNs / 10;
   options.node_budget_ns = full ? 60 * kSecondNs : 6 * kSecondNs / 10;
-  const StepLine progress("latencies");
+  const ProgressLine progress("latencies");
   return machine::MeasureLatencies(host, topology, options, std::cref(progress));
 }
 
@@ -113,7 +113,7 @@ machine::Clocks MeasureClocks(const machine::Topology& topology, const CpuSet& a
   options.step_budget_ns = full ? 11 * kSecondNs / 10 : kSecondNs / 100;
   options.pair_budget_ns = full ? 3 * kSecondNs : kSecondNs / 30;
   options.most_iterations = full ? 10'000'000 : 10'000;
-  const StepLine progress("clocks");
+  const ProgressLine progress("clocks");
   return machine::MeasureClocks(topology, options, std::cref(progress));
 }
 
@@ -153,11 +153,6 @@ Json InfoJson(const Info& info) {
   if (info.clocks) json["clocks"] = machine::ToJson(*info.clocks);
   if (!info.not_measured.empty()) json["not_measured"] = info.not_measured;
   return json;
-}
-
-void PrintField(const char* name, const std::string& value) {
-  if (value.empty()) return;
-  std::printf("  %s %s\n", Styled(stdout, Style::kDim, fmt::format("{:<12}", name)).c_str(), Printable(value).c_str());
 }
 
 void PrintFacts(const Info& info) {

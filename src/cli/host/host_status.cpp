@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 /// Clocks of CPUs count in ticks, and of two samples in one tick nothing follows.
 constexpr int64_t kShortestLookNs = 500'000'000;
-constexpr int64_t kStatusLookNs = 1'000'000'000;
+constexpr int64_t kLookNs = 1'000'000'000;
 constexpr int64_t kLongestEveryNs = 24 * 3'600'000'000'000;
 
 /// Keeps the newest values, and judges.
@@ -63,10 +63,6 @@ std::string Bytes(const Json& value) {
 }
 std::string Number(const Json& value) { return value.is_number() ? FormatCount(value.get<double>()) : "-"; }
 
-void PrintStatus(const char* name, const std::string& value) {
-  std::printf("  %s %s\n", Styled(stdout, Style::kDim, fmt::format("{:<12}", name)).c_str(), Printable(value).c_str());
-}
-
 }  // namespace
 
 class HostStatus::Impl {
@@ -99,42 +95,46 @@ Result<Json> LookAtStatus(int64_t for_ns) {
   return status->Take();
 }
 
+void PrintField(const char* name, const std::string& value) {
+  if (value.empty()) return;
+  std::printf("  %s %s\n", Styled(stdout, Style::kDim, fmt::format("{:<12}", name)).c_str(), Printable(value).c_str());
+}
+
 void PrintStatus(const Json& all) {
   const Json& status = all["status"];
   const Json& health = all["health"];
   std::printf("%s\n", Styled(stdout, Style::kBold, "status").c_str());
-  PrintStatus("CPUs", fmt::format("{} busy of {}; {} tasks run, {} wait for devices",
-                                  Percent(status["cpu"]["busy_percent"]), status["cpu"]["cpus"].get<int>(),
-                                  Number(status["cpu"]["running"]), Number(status["cpu"]["blocked"])));
-  PrintStatus("load", fmt::format("{}, {}, {} (1, 5, 15 min)", Number(status["load"]["1min"]),
-                                  Number(status["load"]["5min"]), Number(status["load"]["15min"])));
-  PrintStatus("memory",
-              fmt::format("{} used, {} of {} available", Percent(status["memory"]["used_percent"]),
-                          Bytes(status["memory"]["available_bytes"]), Bytes(status["memory"]["total_bytes"])));
+  PrintField("CPUs", fmt::format("{} busy of {}; {} tasks run, {} wait for devices",
+                                 Percent(status["cpu"]["busy_percent"]), status["cpu"]["cpus"].get<int>(),
+                                 Number(status["cpu"]["running"]), Number(status["cpu"]["blocked"])));
+  PrintField("load", fmt::format("{}, {}, {} (1, 5, 15 min)", Number(status["load"]["1min"]),
+                                 Number(status["load"]["5min"]), Number(status["load"]["15min"])));
+  PrintField("memory", fmt::format("{} used, {} of {} available", Percent(status["memory"]["used_percent"]),
+                                   Bytes(status["memory"]["available_bytes"]), Bytes(status["memory"]["total_bytes"])));
   const Json& pressure = status["pressure_percent"];
-  PrintStatus("pressure", fmt::format("CPU {}, memory {}, devices {} of the time", Percent(pressure["cpu_some"]),
-                                      Percent(pressure["memory_some"]), Percent(pressure["io_some"])));
+  PrintField("pressure", fmt::format("CPU {}, memory {}, devices {} of the time", Percent(pressure["cpu_some"]),
+                                     Percent(pressure["memory_some"]), Percent(pressure["io_some"])));
   for (const Json& row : status["network"]) {
-    PrintStatus("network", fmt::format("{}: {}/s in, {}/s out", row["name"].get<std::string>(),
-                                       Bytes(row["received_bytes_per_s"]), Bytes(row["sent_bytes_per_s"])));
+    PrintField("network", fmt::format("{}: {}/s in, {}/s out", row["name"].get<std::string>(),
+                                      Bytes(row["received_bytes_per_s"]), Bytes(row["sent_bytes_per_s"])));
   }
   for (const Json& row : status["disks"]) {
-    PrintStatus("disk", fmt::format("{}: {}/s read, {}/s written, {} busy", row["name"].get<std::string>(),
-                                    Bytes(row["read_bytes_per_s"]), Bytes(row["written_bytes_per_s"]),
-                                    Percent(row["busy_percent"])));
+    PrintField("disk", fmt::format("{}: {}/s read, {}/s written, {} busy", row["name"].get<std::string>(),
+                                   Bytes(row["read_bytes_per_s"]), Bytes(row["written_bytes_per_s"]),
+                                   Percent(row["busy_percent"])));
   }
   std::printf("%s\n", Styled(stdout, Style::kBold, "health").c_str());
   for (const Json& row : health["disks"]) {
-    PrintStatus("disk", fmt::format("{}: {}, {} degC", row["name"].get<std::string>(),
-                                    row["healthy"] == 1 ? "well" : "FAILING", Number(row["temperature_degC"])));
+    PrintField("disk", fmt::format("{}: {}, {} degC", row["name"].get<std::string>(),
+                                   row["healthy"] == 1 ? "well" : "FAILING", Number(row["temperature_degC"])));
   }
   for (const Json& row : health["temperatures"]) {
-    PrintStatus("temperature", fmt::format("{}: {} degC, limit {}", row["name"].get<std::string>(), Number(row["degC"]),
-                                           Number(row["limit_degC"])));
+    PrintField("temperature", fmt::format("{}: {} degC, limit {}", row["name"].get<std::string>(), Number(row["degC"]),
+                                          Number(row["limit_degC"])));
   }
   for (const Json& row : health["file_systems"]) {
-    PrintStatus("files", fmt::format("{}: {} of {} free", row["name"].get<std::string>(), Bytes(row["free_bytes"]),
-                                     Bytes(row["total_bytes"])));
+    PrintField("files", fmt::format("{}: {} of {} free", row["name"].get<std::string>(), Bytes(row["free_bytes"]),
+                                    Bytes(row["total_bytes"])));
   }
   std::printf("%s\n", Styled(stdout, Style::kBold, "alarms").c_str());
   bool any = false;
@@ -142,10 +142,10 @@ void PrintStatus(const Json& all) {
     for (const Json& reading : rule["readings"]) {
       if (!reading["raised"].get<bool>()) continue;
       any = true;
-      PrintStatus(rule["alarm"].get<std::string>().c_str(), reading["text"].get<std::string>());
+      PrintField(rule["alarm"].get<std::string>().c_str(), reading["text"].get<std::string>());
     }
   }
-  if (!any) PrintStatus("none", "`attune alarms` says what each was judged by");
+  if (!any) PrintField("none", "`attune alarms` says what each was judged by");
 }
 
 Result<int> ShowStatus(const std::string& every, bool json) {
@@ -153,7 +153,7 @@ Result<int> ShowStatus(const std::string& every, bool json) {
     ATTUNE_TRY(const int64_t every_ns, ParseIntervalNs(every, "--every", kShortestLookNs, kLongestEveryNs));
     return StreamStatus(every_ns);
   }
-  ATTUNE_TRY(const Json status, LookAtStatus(kStatusLookNs));
+  ATTUNE_TRY(const Json status, LookAtStatus(kLookNs));
   if (json) return PrintJson(status);
   PrintStatus(status);
   return FinishOutput();

@@ -35,6 +35,8 @@ class HostStatus {
 /// Looks for that long and takes once: what `attune info --json` has. @param for_ns at least half a second
 Result<nlohmann::ordered_json> LookAtStatus(int64_t for_ns);
 
+/// A line of such a section: "  CPUs         2 online". An empty value is left out.
+void PrintField(const char* name, const std::string& value);
 /// A short section of text on stdout about what Take() gave.
 void PrintStatus(const nlohmann::ordered_json& status);
 

@@ -25,8 +25,7 @@ std::string Info(const model::Metadata& meta, std::string_view key) {
 }
 double Number(const model::Metadata& meta, std::string_view key) { return std::atof(Info(meta, key).c_str()); }
 
-double Part(int64_t ppm) { return static_cast<double>(ppm) * 1e-6; }
-Json PartOrNull(int64_t ppm) { return ppm == model::kAbsent ? Json(nullptr) : Json(Part(ppm)); }
+Json PartOrNull(int64_t ppm) { return ppm == model::kAbsent ? Json(nullptr) : Json(PartOfPpm(ppm)); }
 
 /// "+8.1 %", "4.2 times as fast"
 std::string GainText(double gain) {
@@ -55,8 +54,8 @@ std::string DecisionLine(const Decision& decision) {
   std::string line =
       fmt::format("{} {} -> {}: {}", decision.knob, decision.before, decision.after, model::ToString(decision.state));
   if (decision.gain_ppm != model::kAbsent) {
-    line += fmt::format(", {} (95 %: {:+.1f} to {:+.1f} %)", GainText(Part(decision.gain_ppm)),
-                        100 * Part(decision.gain_low_ppm), 100 * Part(decision.gain_high_ppm));
+    line += fmt::format(", {} (95 %: {:+.1f} to {:+.1f} %)", GainText(PartOfPpm(decision.gain_ppm)),
+                        100 * PartOfPpm(decision.gain_low_ppm), 100 * PartOfPpm(decision.gain_high_ppm));
   }
   return line;
 }

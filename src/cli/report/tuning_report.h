@@ -1,6 +1,7 @@
 #pragma once
 /// Report of `attune tune` from a recording, as text and as JSON.
 
+#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -12,6 +13,8 @@
 #include "model/source.h"
 
 namespace attune::cli {
+
+constexpr double PartOfPpm(int64_t ppm) { return static_cast<double>(ppm) * 1e-6; }
 
 /// A line: "openmp.team 0 -> 2: kept, 4.1 times as fast (95 %: 3.9 to 4.3)".
 std::string DecisionLine(const model::Decision& decision);

@@ -62,7 +62,6 @@ struct RunResult {
   int signal = 0;  ///< by which it ended; 0: none
 };
 
-double OfPpm(int64_t ppm) { return static_cast<double>(ppm) * 1e-6; }
 int64_t Ppm(double part) { return static_cast<int64_t>(std::clamp(part, -1e6, 1e6) * 1e6); }
 
 class Runs {
@@ -217,7 +216,7 @@ class Runs {
   double SecondsAfter() const {
     double seconds = SecondsBefore();
     for (const Decision& row : rows_) {
-      if (row.state == DecisionState::kKept) seconds /= 1 + OfPpm(row.gain_ppm);
+      if (row.state == DecisionState::kKept) seconds /= 1 + PartOfPpm(row.gain_ppm);
     }
     return seconds;
   }
