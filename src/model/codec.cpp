@@ -96,12 +96,23 @@ class ByteReader {
   bool failed_ = false;
 };
 
-/// Encodes wrapping differences of order 0 to 2 as zigzag varints, runs of zeros as a zero and the number of further
-/// ones.
-void PutInts(std::string& out, const std::vector<int64_t>& values, uint8_t differences) {
+constexpr size_t kMaxVarintBytes = 10;
+
+size_t VarintBytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+
+/// Wrapping differences of order 0 to 2 as zigzag numbers, runs of zeros as a zero and the number of further ones.
+/// @param put takes each number
+template <class Put>
+void CodeInts(std::span<const int64_t> values, uint8_t differences, const Put& put) {
   uint64_t previous = 0;
   uint64_t previous_step = 0;
   uint64_t zeros = 0;
+  const auto end_zeros = [&] {
+    if (zeros == 0) return;
+    put(uint64_t{0});
+    put(zeros - 1);
+    zeros = 0;
+  };
   for (const int64_t value : values) {
     const auto current = static_cast<uint64_t>(value);
     uint64_t difference = current;
@@ -116,17 +127,25 @@ void PutInts(std::string& out, const std::vector<int64_t>& values, uint8_t diffe
       ++zeros;
       continue;
     }
-    if (zeros > 0) {
-      out.push_back(0);
-      PutVarint(out, zeros - 1);
-      zeros = 0;
+    end_zeros();
+    put(ZigZag(difference));
+  }
+  end_zeros();
+}
+
+void PutInts(std::string& out, std::span<const int64_t> values, uint8_t differences) {
+  const size_t begin = out.size();
+  // A run of zeros takes two numbers, however short it is.
+  out.resize(begin + (2 * values.size()) * kMaxVarintBytes);
+  char* at = out.data() + begin;
+  CodeInts(values, differences, [&at](uint64_t value) {
+    while (value >= 0x80) {
+      *at++ = static_cast<char>(value | 0x80);
+      value >>= 7;
     }
-    PutVarint(out, ZigZag(difference));
-  }
-  if (zeros > 0) {
-    out.push_back(0);
-    PutVarint(out, zeros - 1);
-  }
+    *at++ = static_cast<char>(value);
+  });
+  out.resize(static_cast<size_t>(at - out.data()));
 }
 
 template <uint8_t kDifferences>
@@ -196,17 +215,16 @@ bool GetTexts(std::string_view bytes, size_t rows, std::vector<std::string>& val
 }
 
 /// The order of differences that is shortest, judged on the first rows.
-uint8_t BestDifferences(const std::vector<int64_t>& values) {
+uint8_t BestDifferences(std::span<const int64_t> values) {
   constexpr size_t kSampleRows = 64;
-  const std::vector<int64_t> head(values.begin(),
-                                  values.begin() + static_cast<ptrdiff_t>(std::min(values.size(), kSampleRows)));
   uint8_t best = 1;
   size_t best_bytes = SIZE_MAX;
   for (const uint8_t order : {uint8_t{1}, uint8_t{0}, uint8_t{2}}) {
-    std::string coded;
-    PutInts(coded, head, order);
-    if (coded.size() < best_bytes) {
-      best_bytes = coded.size();
+    size_t bytes = 0;
+    CodeInts(values.first(std::min(values.size(), kSampleRows)), order,
+             [&bytes](uint64_t value) { bytes += VarintBytes(value); });
+    if (bytes < best_bytes) {
+      best_bytes = bytes;
       best = order;
     }
   }
