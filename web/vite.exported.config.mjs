@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { defineConfig } from 'vite';
+import { uplotWithoutIntl } from './uplot_without_intl';
 
 /** Puts all scripts and styles into the page, which may then load nothing at all. */
 function inOneFile() {
@@ -33,7 +34,7 @@ function inOneFile() {
 }
 
 export default defineConfig({
-  plugins: [inOneFile()],
+  plugins: [uplotWithoutIntl(), inOneFile()],
   build: {
     target: 'es2022',
     cssCodeSplit: false,

@@ -72,7 +72,7 @@ class BeastServer final : public Server {
   /// @thread the entrance's
   void Welcome(const std::shared_ptr<Guest>& guest);
   Task<> Serve(ConnectionStream stream, std::shared_ptr<Guest> guest);
-  Task<> ServeClient(ConnectionStream stream, HttpMessage request);
+  Task<> ServeClient(ConnectionStream stream, HttpMessage request, uint32_t credits);
   Task<> Read(Socket& socket, const std::shared_ptr<Client>& client);
   Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
   Task<bool> SendUpdate(Socket& socket, Client& client);
@@ -279,7 +279,8 @@ Task<> BeastServer::Serve(ConnectionStream stream, std::shared_ptr<Guest> guest)
       unsigned refused = site_->RefuseWebSocket(Fields(request));
       if (refused == 0 && clients_.size() >= options_.max_clients) refused = 503;
       if (refused == 0) {
-        auto serving = ServeClient(std::move(stream), std::move(request));
+        const uint32_t credits = *site_->FirstCredits(Fields(request));
+        auto serving = ServeClient(std::move(stream), std::move(request), credits);
         co_await std::move(serving);
         co_return;
       }
@@ -309,7 +310,7 @@ void BeastServer::SetClientCount() {
   client_came_.NotifyOne();
 }
 
-Task<> BeastServer::ServeClient(ConnectionStream stream, HttpMessage request) {
+Task<> BeastServer::ServeClient(ConnectionStream stream, HttpMessage request, uint32_t credits) {
   stream->ExpiresNever();
   const auto socket = std::make_shared<Socket>(std::move(stream));
   socket->set_option(websocket::stream_base::timeout{
@@ -320,6 +321,7 @@ Task<> BeastServer::ServeClient(ConnectionStream stream, HttpMessage request) {
   if (ec) co_return;
 
   const auto client = std::make_shared<Client>(context_, socket->get_executor());
+  client->credits = credits;
   client->notices.push_back(Feed::Hello(context_));
   clients_.push_back(client);
   SetClientCount();

@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "live/assets.h"
+#include "live/message.h"
 
 namespace attune::live {
 namespace {
@@ -175,9 +176,18 @@ bool Site::LoggedIn(const HttpRequest& request) const {
   return RefuseHost(request) == 0 && UseSession(request).has_value();
 }
 
+std::optional<uint32_t> Site::FirstCredits(const HttpRequest& request) const {
+  const auto target = TargetOf(request);
+  if (target == "/ws") return 0;
+  constexpr std::string_view kWithCredits = "/ws?credits=";
+  if (!target || !target->starts_with(kWithCredits) || target->size() != kWithCredits.size() + 1) return std::nullopt;
+  const auto credits = static_cast<uint32_t>(target->back() - '0');
+  return credits >= 1 && credits <= kMaxCredits ? std::optional(credits) : std::nullopt;
+}
+
 unsigned Site::RefuseWebSocket(const HttpRequest& request) const {
   if (const unsigned refused = RefuseHost(request); refused != 0) return refused;
-  if (TargetOf(request) != "/ws") return 404;
+  if (!FirstCredits(request)) return 404;
   if (!OriginIsOurs(request)) return 403;
   return LoggedIn(request) ? 0 : 401;
 }

@@ -58,6 +58,9 @@ class Site {
   HttpResponse Answer(const HttpRequest& request);
   /// 0: the request may become a WebSocket; else the status to refuse it with.
   unsigned RefuseWebSocket(const HttpRequest& request) const;
+  /// Updates that a client is ready to take from the start, by the target of its request for a WebSocket: "/ws" (0) or
+  /// "/ws?credits=2". nullopt: no WebSocket is there.
+  std::optional<uint32_t> FirstCredits(const HttpRequest& request) const;
   /// Whether the request has the cookie of a login that is still valid.
   bool LoggedIn(const HttpRequest& request) const;
   bool IsToken(std::string_view text) const;

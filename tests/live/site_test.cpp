@@ -135,8 +135,14 @@ TEST(Site, AWebSocketNeedsCookieAndOrigin) {
   elsewhere.origin = "";
   EXPECT_EQ(site.RefuseWebSocket(elsewhere), 403u);
   elsewhere = request;
-  elsewhere.target = "/other";
-  EXPECT_EQ(site.RefuseWebSocket(elsewhere), 404u);
+  for (const char* target : {"/other", "/ws?", "/ws?credits=", "/ws?credits=0", "/ws?credits=9", "/ws?credits=12",
+                             "/ws?credits=-1", "/ws?credit=2", "/ws/"}) {
+    elsewhere.target = target;
+    EXPECT_EQ(site.RefuseWebSocket(elsewhere), 404u) << target;
+  }
+  request.target = "/ws?credits=2";
+  EXPECT_EQ(site.RefuseWebSocket(request), 0u);
+  EXPECT_EQ(site.FirstCredits(request), 2u);
   const std::string other = "attune_4711=" + std::string(32, '0');
   elsewhere = request;
   elsewhere.cookie = other;

@@ -1,6 +1,8 @@
 // The page: joins the connection, the model, the view and the panels, and draws when something changed.
 
 import { Chart, DEFAULT_OPTIONS, PLOT_HEIGHT } from '../charts/chart';
+import { plotWidthIn } from '../charts/axes';
+import { pointsOfLine } from '../charts/detail';
 import { formatClock, formatCount, formatDate, formatRange } from '../charts/format';
 import { arrangeFirstLook, defaultSelection, elementName, groupSeries, isIn, placesOf, signatureOf, type ChartGroup } from '../charts/traces';
 import { Adder } from '../panels/adder';
@@ -36,9 +38,10 @@ import { css, isDark, startTheme, toggleTheme } from './theme';
 const MAX_SERIES = 1024;
 /** What the server takes: of charts, tables and the machine together. */
 const MAX_WANTED = 2048;
-const MAX_LINE_POINTS = 30_000;
 /** Scrolling by less than this is not worth drawing everything again. */
 const LEAST_SCROLL_PX = 0.6;
+/** As much wider or narrower than what was asked for a plot may be. */
+const SPARE_PIXELS = 0.1;
 const CREDITS = 2;
 const LINK_DELAY_MS = 400;
 const MAX_AGES = 2000;
@@ -311,6 +314,7 @@ export class App {
 
   private metadataChanged(): void {
     const { model } = this;
+    this.strip.render();
     if (!this.started && this.model.series.size > 0) {
       this.started = true;
       this.applyLink();
@@ -320,7 +324,6 @@ export class App {
     if (!this.waits && model.canAnalyse && [...model.elements.values()].some((element) => element.kind === ElementKind.Thread)) void this.openWaits();
     this.threads.render();
     this.sampling.render();
-    this.strip.render();
     this.machine?.render();
     if (this.wanted().join() !== this.requested) this.view.invalidate();
     if (signatureOf(this.groupsNow()) !== signatureOf(this.groups)) this.rebuild();
@@ -344,7 +347,10 @@ export class App {
     }
     this.renderPicker();
     this.waits?.restore(this.settings.workspace);
-    this.rebuild();
+    // The server answers while the charts are made.
+    this.groups = this.groupsNow();
+    if (this.connection.open) this.request(false);
+    this.rebuild(this.groups);
   }
 
   private groupsNow(): ChartGroup[] {
@@ -497,9 +503,9 @@ export class App {
     if (!this.pickerIsOld) this.picker.render();
   }
 
-  private rebuild(): void {
+  private rebuild(groups = this.groupsNow()): void {
     for (const chart of this.charts) chart.destroy();
-    this.groups = this.groupsNow();
+    this.groups = groups;
     this.charts = this.groups.map((group) => this.makeChart(group));
     this.groups.forEach(({ compact }, i) => this.charts[i].root.classList.toggle('wide', !compact || i === this.firstCompact));
     this.layout.charts.replaceChildren(...this.charts.map((chart) => chart.root));
@@ -510,7 +516,7 @@ export class App {
     this.values.render();
     this.drawer.showCounts();
     this.layout.showEmpty(this.charts.length > 0 || this.model.series.size === 0 ? null : only ? `None of the chosen signals is one of ${elementName(only)}.` : 'Nothing is selected.');
-    this.view.invalidate();
+    if (!this.isAsked) this.view.invalidate();
     this.moved();
   }
 
@@ -613,11 +619,15 @@ export class App {
     this.connection.send({ view });
   }
 
-  /** Points a line: one a pixel, fewer where so many lines would make drawing slow. Maps are drawn by their pixels. */
   private pixels(): number {
-    const wanted = (this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio);
-    const lines = this.charts.reduce((sum, chart) => sum + (chart.style === 'heat' ? 0 : chart.traces.length), this.waits?.wanted().length ?? 0);
-    return Math.max(100, Math.round(Math.min(wanted, MAX_LINE_POINTS / Math.max(1, lines))));
+    const [first] = this.groups;
+    const width = this.charts[0]?.plotWidth ?? (first ? plotWidthIn(this.widthOf(first)) : 1000);
+    return pointsOfLine(this.groups, this.settings.options, width, this.waits?.wanted().length ?? 0);
+  }
+
+  /** Whether what was asked for last is what the charts show, by their width as good as. */
+  private get isAsked(): boolean {
+    return this.wanted().join() === this.requested && Math.abs(this.pixels() / this.requestedPixels - 1) < SPARE_PIXELS;
   }
 
   // ---- drawing --------------------------------------------------------------------------------------------------------
@@ -708,7 +718,7 @@ export class App {
 
   private resized(): void {
     for (const chart of this.charts) chart.resize(this.widthOf(chart.group));
-    if (this.pixels() !== this.requestedPixels) this.view.invalidate();
+    if (!this.isAsked) this.view.invalidate();
     this.dirty = true;
   }
 

@@ -47,6 +47,11 @@ export function plotWidth(plot: uPlot): number {
   return plot.bbox.width / devicePixelRatio;
 }
 
+/** The same of a chart that is not made yet and has no second axis. */
+export function plotWidthIn(width: number): number {
+  return width - AXIS_WIDTH - RIGHT_PADDING;
+}
+
 export function plotOptions(host: AxesHost, width: number, height: number): uPlot.Options {
   const faint = (): string => host.css('--text-faint');
   const grid = { stroke: () => host.css('--grid'), width: 1 };

@@ -72,6 +72,19 @@ function choice(name: string, path: string, onClick: () => void): HTMLButtonElem
   return button('choice', icon(path), onClick, { 'title': name, 'aria-label': name });
 }
 
+function hasRight(traces: Trace[]): boolean {
+  return traces[traces.length - 1].side === 'right';
+}
+
+/** How a chart of these options is drawn. */
+export function styleOf({ traces }: ChartGroup, { style }: ChartOptions): Style {
+  // Two units cannot share the colours of a map.
+  if (hasRight(traces)) return style === 'stack' ? 'stack' : 'lines';
+  if (style !== null) return style;
+  const oneSignal = traces.every((trace) => trace.first.signal === traces[0].first.signal);
+  return oneSignal && traces.length > MANY_LINES ? 'heat' : 'lines';
+}
+
 export class Chart {
   readonly root: HTMLElement;
   readonly legend: Legend;
@@ -134,15 +147,11 @@ export class Chart {
   }
 
   get hasRightTraces(): boolean {
-    return this.traces[this.traces.length - 1].side === 'right';
+    return hasRight(this.traces);
   }
 
   get style(): Style {
-    // Two units cannot share the colours of a map.
-    if (this.hasRightTraces) return this.options.style === 'stack' ? 'stack' : 'lines';
-    if (this.options.style !== null) return this.options.style;
-    const oneSignal = this.traces.every((trace) => trace.first.signal === this.traces[0].first.signal);
-    return oneSignal && this.traces.length > MANY_LINES ? 'heat' : 'lines';
+    return styleOf(this.group, this.options);
   }
 
   get plotWidth(): number {

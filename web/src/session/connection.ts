@@ -83,14 +83,8 @@ export class Connection implements Transport {
     const early = await window.attuneEarly;
     delete window.attuneEarly;
     if (!early || early.socket.readyState > WebSocket.OPEN) return false;
-    const { onopen } = early.socket;
     this.take(early.socket);
-    if (this.open) {
-      this.handlers.onState('open');
-    } else {
-      this.handlers.onState('connecting');
-      early.socket.addEventListener('open', (event) => onopen?.call(early.socket, event), { once: true });
-    }
+    this.handlers.onState(this.open ? 'open' : 'connecting');
     for (const message of early.messages) this.handlers.onMessage(message);
     return true;
   }
