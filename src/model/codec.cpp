@@ -7,8 +7,8 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 namespace attune::model {
 namespace {
@@ -437,26 +437,30 @@ Result<std::vector<DecodedColumn>> DecodeColumns(std::span<const char> bytes, st
                                                  bool check_crc) {
   ATTUNE_TRY(const wire::FrameHeader header, ParseWhole(bytes, check_crc));
   std::vector<DecodedColumn> result(wanted.size());
-  // Places in `wanted`, in the order of their columns: a view of many series wants a thousand.
-  std::vector<uint32_t> places(wanted.size());
-  std::iota(places.begin(), places.end(), 0);
-  std::ranges::sort(places, {}, [&](uint32_t i) { return wanted[i]; });
-  const auto places_of = [&](uint32_t column) {
-    return std::ranges::equal_range(places, column, {}, [&](uint32_t i) { return wanted[i]; });
-  };
-  const auto wants = [&](uint32_t column) { return !places_of(column).empty(); };
-  /// Makes room for a column, and gives it to all who want it.
-  const auto make = [&](uint32_t column) {
-    const auto values = std::make_shared_for_overwrite<int64_t[]>(header.rows);
-    for (const uint32_t i : places_of(column)) result[i] = {values, header.rows};
-    return std::span(values.get(), header.rows);
-  };
+  // The first place of each column in `wanted`, and the next one of the same: a view of many series wants a thousand.
+  constexpr uint32_t kNowhere = UINT32_MAX;
+  std::vector<uint32_t> first(header.columns, kNowhere);
+  std::vector<uint32_t> next(wanted.size(), kNowhere);
+  for (size_t i = wanted.size(); i-- > 0;) {
+    if (wanted[i] < header.columns) next[i] = std::exchange(first[wanted[i]], static_cast<uint32_t>(i));
+  }
+  const auto wants = [&](uint32_t column) { return first[column] != kNowhere; };
   const auto take = [&](uint32_t column, uint8_t encoding, std::string_view data) {
-    return encoding <= kMaxDifferences && GetInts(data, encoding, make(column));
+    if (encoding > kMaxDifferences) return false;
+    const auto values = std::make_shared_for_overwrite<int64_t[]>(header.rows);
+    for (uint32_t i = first[column]; i != kNowhere; i = next[i]) result[i] = {values, header.rows};
+    return GetInts(data, encoding, {values.get(), header.rows});
   };
   ATTUNE_CHECK_OK(PayloadWalker(header, Payload(bytes)).Walk(wants, take));
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (result[i].values == nullptr) std::ranges::fill(make(wanted[i]), kAbsent);
+  DecodedColumn absent;
+  for (DecodedColumn& column : result) {
+    if (column.values != nullptr) continue;
+    if (absent.values == nullptr) {
+      const auto values = std::make_shared_for_overwrite<int64_t[]>(header.rows);
+      std::fill_n(values.get(), header.rows, kAbsent);
+      absent = {values, header.rows};
+    }
+    column = absent;
   }
   return result;
 }

@@ -13,8 +13,6 @@ using model::DecodedColumn;
 
 namespace {
 
-/// Reads of more columns than this are exports and the like: they would only push out what a page looks at.
-constexpr size_t kMaxColumnsKept = 64;
 /// A frame's places in list and map.
 constexpr size_t kEntryBytes = 176;
 
@@ -101,7 +99,7 @@ void ColumnCache::Trim() {
 }
 
 Result<std::vector<DecodedColumn>> ColumnCache::Get(const FrameFile& file, const FrameRef& ref,
-                                                    std::span<const uint32_t> wanted) {
+                                                    std::span<const uint32_t> wanted, bool keeps) {
   const Key key{file.id(), ref.offset};
   std::vector<DecodedColumn> columns(wanted.size());
   Find(key, wanted, columns);
@@ -123,7 +121,7 @@ Result<std::vector<DecodedColumn>> ColumnCache::Get(const FrameFile& file, const
     }
     column = std::move(*next++);
   }
-  if (wanted.size() <= kMaxColumnsKept) Keep(key, wanted, columns);
+  if (keeps) Keep(key, wanted, columns);
   return columns;
 }
 

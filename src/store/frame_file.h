@@ -47,8 +47,9 @@ class ColumnCache {
   explicit ColumnCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   /// result[i] is column wanted[i] of the frame. Columns that are not in the cache are read, checked and decoded.
+  /// @param keeps whether they are then in the cache
   Result<std::vector<model::DecodedColumn>> Get(const FrameFile& file, const FrameRef& ref,
-                                                std::span<const uint32_t> wanted);
+                                                std::span<const uint32_t> wanted, bool keeps);
 
   size_t max_bytes() const { return max_bytes_; }
   /// Bytes that a column takes.

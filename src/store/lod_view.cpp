@@ -138,27 +138,40 @@ std::vector<uint32_t> SampleColumns(std::span<const ViewColumn> columns) {
   return wanted;
 }
 
+/// Columns of a series that views need: all but the first, the last value.
+constexpr size_t kViewedColumns = kLodSeriesColumns - 1;
+
 /// The fixed columns of buckets, and those of the wanted series.
 std::vector<uint32_t> LodColumns(std::span<const ViewColumn> columns) {
   std::vector<uint32_t> wanted{0, 1, 2};
   for (const ViewColumn& column : columns) {
-    for (uint32_t i = 0; i < kLodSeriesColumns; ++i)
+    for (uint32_t i = kLodSeriesColumns - kViewedColumns; i < kLodSeriesColumns; ++i)
       wanted.push_back(static_cast<uint32_t>(kLodFixedColumns + column.column * kLodSeriesColumns) + i);
   }
   return wanted;
+}
+
+/// The same columns of buckets of the wanted series alone.
+std::vector<std::span<const int64_t>> ViewedColumns(const model::Batch& buckets) {
+  std::vector<std::span<const int64_t>> viewed;
+  for (size_t i = 0; i < buckets.ints.size(); ++i) {
+    const bool is_last = i >= kLodFixedColumns && (i - kLodFixedColumns) % kLodSeriesColumns == 0;
+    if (!is_last) viewed.emplace_back(buckets.ints[i]);
+  }
+  return viewed;
 }
 
 bool IsOf(const FrameRef& ref, std::span<const int64_t> t_ns) {
   return t_ns.size() == ref.rows && !t_ns.empty() && t_ns.front() == ref.first_ns && t_ns.back() == ref.last_ns;
 }
 
-/// Buckets as they are kept: all columns in one piece of memory.
-std::vector<model::DecodedColumn> ColumnsOf(const model::Batch& buckets) {
-  const size_t rows = buckets.ints[0].size();
-  const std::shared_ptr<int64_t[]> all(new int64_t[rows * buckets.ints.size()]);
+/// Columns as they are kept: in one piece of memory.
+std::vector<model::DecodedColumn> Kept(Columns block) {
+  const size_t rows = block[0].size();
+  const std::shared_ptr<int64_t[]> all(new int64_t[rows * block.size()]);
   std::vector<model::DecodedColumn> columns;
-  for (size_t i = 0; i < buckets.ints.size(); ++i) {
-    std::ranges::copy(buckets.ints[i], all.get() + i * rows);
+  for (size_t i = 0; i < block.size(); ++i) {
+    std::ranges::copy(block[i], all.get() + i * rows);
     columns.push_back({std::shared_ptr<const int64_t[]>(all, all.get() + i * rows), rows});
   }
   return columns;
@@ -339,14 +352,14 @@ void ViewBuilder::AddBuckets(Columns block, int64_t first_ns, std::span<const Vi
       Bin& bin = bins_[columns[i].view][bin_index];
       bin.count += rows;
       const auto cell = [&](size_t column) {
-        return static_cast<double>(block[kLodFixedColumns + i * kLodSeriesColumns + column][row]);
+        return static_cast<double>(block[kLodFixedColumns + i * kViewedColumns + column][row]);
       };
-      const double weight = cell(4) * (columns[i].is_counter ? kSecondsPerNs : 1);
+      const double weight = cell(3) * (columns[i].is_counter ? kSecondsPerNs : 1);
       if (!(weight > 0)) continue;
       const double unit = columns[i].is_counter ? kLodRateUnit : 1;
-      bin.low = bin.weight > 0 ? std::min(bin.low, cell(1) * unit) : cell(1) * unit;
-      bin.high = bin.weight > 0 ? std::max(bin.high, cell(2) * unit) : cell(2) * unit;
-      bin.sum += cell(3);
+      bin.low = bin.weight > 0 ? std::min(bin.low, cell(0) * unit) : cell(0) * unit;
+      bin.high = bin.weight > 0 ? std::max(bin.high, cell(1) * unit) : cell(1) * unit;
+      bin.sum += cell(2);
       bin.weight += weight;
     }
   }
@@ -363,7 +376,7 @@ std::vector<size_t> ViewBuilder::FineFrames(std::span<const FrameRef> frames, st
     const uint64_t row_ns = Length({ref.first_ns, ref.last_ns}) / (ref.rows - 1);
     if (row_ns * kFineLodRows[0] > bin_ns_ || !OverlapsAny(uncovered, ref.first_ns, ref.last_ns)) continue;
     found.push_back(i);
-    bytes += ColumnCache::Cost(ref.rows / kFineLodRows[0] + 1) * kLodSeriesColumns * columns;
+    bytes += ColumnCache::Cost(ref.rows / kFineLodRows[0] + 1) * kViewedColumns * columns;
   }
   if (bytes > fine_.max_bytes()) found.clear();
   return found;
@@ -398,8 +411,8 @@ std::vector<TimeRange> ViewBuilder::AddFine(const StreamRows& samples, std::span
   if (!read.frames.empty()) {
     std::vector<TimeRange> made;
     MakeFine(read, is_made, columns, [&](const FrameRef& ref, const model::Batch& buckets) {
-      fine_.Keep({samples.file->id(), ref.offset}, lod_columns, ColumnsOf(buckets));
-      const std::vector<std::span<const int64_t>> block(buckets.ints.begin(), buckets.ints.end());
+      const std::vector<std::span<const int64_t>> block = ViewedColumns(buckets);
+      fine_.Keep({samples.file->id(), ref.offset}, lod_columns, Kept(block));
       AddBuckets(block, INT64_MIN, columns, cursor, made);
     });
     covered.insert(covered.end(), made.begin(), made.end());

@@ -17,6 +17,10 @@ using model::Table;
 using model::TimeRange;
 
 constexpr size_t kEventColumns = 7;
+/// Blocks of which more columns are read are not kept: they would push out what is looked at again and again. A page
+/// with some hundred series has four columns of buckets for each of them.
+constexpr size_t kMaxKeptColumns = 64;
+constexpr size_t kMaxKeptBucketColumns = 1024;
 
 bool Overlaps(const model::Batch& batch, TimeRange range) {
   const auto [first, last] = model::TimeExtent(batch);
@@ -76,8 +80,7 @@ void LogSource::NewsLocked() {
 }
 
 StreamRows LogSource::TakeLocked(FrameKey key, TimeRange range, bool and_before) const {
-  StreamRows rows;
-  rows.file = state_.file;
+  StreamRows rows{key.first, state_.file, {}, {}};
   const FrameRef* before = nullptr;
   for (const FrameRef& ref : state_.index.Frames(key)) {
     if (ref.Overlaps(range)) {
@@ -114,8 +117,9 @@ void LogSource::NoteDamage(const FrameFile& file, const FrameRef& ref, const Err
 
 void LogSource::VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
   std::vector<std::span<const int64_t>> spans(columns.size());
+  const bool keeps = columns.size() <= (rows.table == model::LodRow::kTable ? kMaxKeptBucketColumns : kMaxKeptColumns);
   ReadAhead<std::vector<model::DecodedColumn>> blocks(
-      rows.frames, columns.size(), [&](const FrameRef& ref) { return cache_.Get(*rows.file, ref, columns); });
+      rows.frames, columns.size(), [&](const FrameRef& ref) { return cache_.Get(*rows.file, ref, columns, keeps); });
   for (const FrameRef& ref : rows.frames) {
     const auto block = blocks.Next();
     if (!block) {

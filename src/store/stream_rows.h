@@ -15,6 +15,7 @@ namespace attune::store {
 
 /// A snapshot of the frames and pending rows of one stream; stays readable while the writer goes on.
 struct StreamRows {
+  model::Table table{};
   std::shared_ptr<const FrameFile> file;
   std::vector<FrameRef> frames;
   std::vector<model::BatchPtr> pending;
