@@ -67,9 +67,9 @@ std::string Feed::Notice(std::string_view level, std::string_view text) {
 }
 
 void Feed::SetView(ViewSpec view) {
-  last_start_.assign(view.series.size(), model::kAbsent);
+  sent_.assign(view.series.size(), {});
   for (size_t i = 0; i < view.have.size(); ++i) {
-    if (view.have[i] != model::kAbsent) last_start_[i] = context_.origin_ns + view.have[i];
+    if (view.have[i] != model::kAbsent) sent_[i].final_ns = context_.origin_ns + view.have[i];
   }
   view_ = std::move(view);
   places_.clear();
@@ -90,8 +90,8 @@ model::TimeRange Feed::Range(model::TimeRange extent) const {
 std::map<int64_t, std::vector<size_t>> Feed::Groups(model::TimeRange range) const {
   const int64_t length = range.t1_ns - range.t0_ns;
   std::map<int64_t, std::vector<size_t>> groups;
-  for (size_t i = 0; i < last_start_.size(); ++i) {
-    const int64_t start = last_start_[i];
+  for (size_t i = 0; i < sent_.size(); ++i) {
+    const int64_t start = sent_[i].final_ns;
     // A client that is a whole window behind has nothing that could be continued.
     const bool continues = start != model::kAbsent && start < range.t1_ns && start > range.t0_ns - length;
     groups[continues ? start : model::kAbsent].push_back(i);
@@ -101,15 +101,18 @@ std::map<int64_t, std::vector<size_t>> Feed::Groups(model::TimeRange range) cons
 
 bool Feed::AppendSeries(const model::SeriesView& series, size_t at, int64_t from_ns, int64_t pixel_ns, uint64_t version,
                         std::string& frames) {
-  // An empty answer to a whole series still says "there is nothing"; to a continuation it says nothing.
-  if (series.t_ns.empty() && from_ns != model::kAbsent) return false;
+  Sent& sent = sent_[at];
+  // An empty answer to a whole series still says "there is nothing"; to a continuation it says nothing, as does one
+  // that ends as the one before.
+  const int64_t last_ns = series.t_ns.empty() ? model::kAbsent : series.t_ns.back();
+  const int64_t count = series.count.empty() ? 0 : series.count.back();
+  if (from_ns != model::kAbsent && (series.t_ns.empty() || (last_ns == sent.last_ns && count == sent.count)))
+    return false;
   frames += ViewFrame(series, from_ns, version);
-  if (series.t_ns.empty()) {
-    last_start_[at] = model::kAbsent;
-  } else if (from_ns == model::kAbsent || series.t_ns.back() - from_ns >= pixel_ns) {
-    // Moving on by less than a pixel would leave the client with a point an update instead of two a pixel.
-    last_start_[at] = series.t_ns.back();
-  }
+  sent.last_ns = last_ns;
+  sent.count = count;
+  // Moving on by less than a pixel would leave the client with a point an update instead of two a pixel.
+  if (series.t_ns.empty() || from_ns == model::kAbsent || last_ns - from_ns >= pixel_ns) sent.final_ns = last_ns;
   return true;
 }
 

@@ -75,8 +75,13 @@ class Feed {
   std::unordered_map<model::SeriesId, size_t> places_;  ///< indices into view_->series
   bool view_is_new_ = false;
   bool view_is_complete_ = false;  ///< the range ends before the newest data: nothing more comes
-  std::vector<int64_t>
-      last_start_;  ///< parallel to view_->series: the client's points are final before this; kAbsent: none sent
+  /// Part of a series that the client holds.
+  struct Sent {
+    int64_t final_ns = model::kAbsent;  ///< its points are final before this; kAbsent: none sent
+    int64_t last_ns = model::kAbsent;   ///< its last point, and
+    int64_t count = 0;                  ///< how many samples that is of
+  };
+  std::vector<Sent> sent_;  ///< parallel to view_->series
   std::vector<model::Gap> gaps_sent_;
   uint64_t version_sent_ = 0;
   model::TimeRange extent_sent_;

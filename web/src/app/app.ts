@@ -31,7 +31,7 @@ import { addKeys } from './keys';
 import { isSmall, Layout } from './layout';
 import { AddressBar, keepToken, keptToken, linkFor, readLink, takeToken } from './link';
 import { newSettings } from './settings';
-import { FileSaver } from './files';
+import { Files } from './files';
 import { TextPace } from './text_pace';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
@@ -91,10 +91,13 @@ export class App {
   private lastFrameMs = 0;
   private readonly textPace = new TextPace();
   private drawnEnd = 0;
+  /** Of the data on screen. */
+  private newest = 0;
   private linkTimer = 0;
   private readonly address = new AddressBar();
-  private readonly files = new FileSaver({
+  private readonly files = new Files({
     send: (message) => this.connection.send(message),
+    sendFile: (file, compare, onProgress) => this.connection.sendFile(file, compare, onProgress),
     model: this.model,
     view: this.view,
     setLoading: (text) => this.layout.setLoading(text),
@@ -158,7 +161,7 @@ export class App {
         this.themeChanged();
       },
       onShare: () => void this.share(),
-      onFile: (file, compare) => void this.load(file, compare),
+      onFile: (file, compare) => void this.files.load(file, compare),
       onSaveFile: (kind) => this.files.ask(kind),
       onLabel: (text) => this.addLabel(text),
       onToken: (token) => void this.start(token),
@@ -657,9 +660,11 @@ export class App {
     }
   }
 
-  /** How old the newest data is once it is on screen, if the clocks of both sides agree (the browser tests run on one host). */
+  /** How old new data is once it is on screen, if the clocks of both sides agree (the browser tests run on one host). */
   private noteAge(): void {
-    this.ages.push(Date.now() - this.model.wallMs(this.model.extent.t1));
+    if (this.model.extent.t1 === this.newest) return;
+    this.newest = this.model.extent.t1;
+    this.ages.push(Date.now() - this.model.wallMs(this.newest));
     if (this.ages.length > MAX_AGES) this.ages.splice(0, MAX_AGES / 2);
   }
 
@@ -744,22 +749,6 @@ export class App {
     if (!this.model.canControl) return;
     if (this.connection.open) this.connection.send({ control: { paused: !this.model.paused } });
     else this.layout.toast('error', 'Nothing was changed: the server is gone.');
-  }
-
-  private async load(file: File, compare: boolean): Promise<void> {
-    if (file.size === 0) {
-      this.layout.toast('error', `${file.name} is empty.`);
-      return;
-    }
-    const shown = (share: number): void => this.layout.setLoading(`Loading ${file.name} · ${Math.floor(share * 100)} %`);
-    shown(0);
-    // The server's answer is a new hello, or a notice of what is wrong.
-    if (!(await this.connection.sendFile(file, compare, shown))) {
-      this.layout.setLoading('');
-      this.layout.toast('error', `${file.name} could not be sent: the connection was lost.`);
-    } else if (compare) {
-      this.layout.setLoading(`Comparing with ${file.name}`);
-    }
   }
 
   private keyActions(): Record<string, () => unknown> {

@@ -1,4 +1,5 @@
-// The recording as a file for other programs or people, made by the server: a document that is saved and not shown.
+// Files: the recording for other programs or people, made by the server (a document that is saved and not shown); and recordings of
+// the person at the page, which go to the server.
 
 import type { ClientMessage } from '../session/connection';
 import type { RawMessage, SessionModel } from '../session/model';
@@ -24,6 +25,8 @@ const LEAST_PART_NS = 1000;
 
 export interface FilesHost {
   send(message: ClientMessage): void;
+  /** As Transport.sendFile(). */
+  sendFile(file: File, compare: boolean, onProgress: (share: number) => void): Promise<boolean>;
   model: SessionModel;
   view: TimeView;
   /** '': nothing is made any more. */
@@ -31,11 +34,29 @@ export interface FilesHost {
   toast(level: string, text: string): void;
 }
 
-export class FileSaver {
+export class Files {
   /** Endings of the files that were asked for, by the names of their documents. */
   private readonly asked = new Map<string, string>();
 
   constructor(private readonly host: FilesHost) {}
+
+  /** Has the server show a recording, or compare with it. */
+  async load(file: File, compare: boolean): Promise<void> {
+    const { setLoading, toast } = this.host;
+    if (file.size === 0) {
+      toast('error', `${file.name} is empty.`);
+      return;
+    }
+    const shown = (share: number): void => setLoading(`Loading ${file.name} · ${Math.floor(share * 100)} %`);
+    shown(0);
+    // The server's answer is a new hello, or a notice of what is wrong.
+    if (!(await this.host.sendFile(file, compare, shown))) {
+      setLoading('');
+      toast('error', `${file.name} could not be sent: the connection was lost.`);
+    } else if (compare) {
+      setLoading(`Comparing with ${file.name}`);
+    }
+  }
 
   ask(kind: FileKind): void {
     const { name, ending, isOfView } = KINDS[kind];
