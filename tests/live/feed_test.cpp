@@ -181,6 +181,21 @@ TEST_F(FeedTest, CountsAddUpWhileFollowing) {
   }
 }
 
+TEST_F(FeedTest, PointsThatTheClientHasDoNotComeAgain) {
+  source_.AdvanceBy(3 * kSecondNs);
+  Feed feed(context_);
+  feed.SetView(Follow({cpu_, memory_}, 10 * kSecondNs));
+  EXPECT_NE(Next(feed).Find(model::ViewRow::kTable), nullptr);
+  source_.AddLabel(source_.now_ns() - kSecondNs, "nothing else");
+  const Decoded label = Next(feed);
+  EXPECT_NE(label.Find(model::Label::kTable), nullptr);
+  EXPECT_EQ(label.Find(model::ViewRow::kTable), nullptr);
+  source_.AdvanceBy(kSecondNs / 100);
+  const Decoded more = Next(feed);
+  EXPECT_NE(more.Find(model::ViewRow::kTable, cpu_), nullptr);
+  EXPECT_EQ(more.Find(model::ViewRow::kTable, memory_), nullptr);
+}
+
 TEST_F(FeedTest, ManySmallUpdatesLeaveABoundedNumberOfPoints) {
   Feed feed(context_);
   Page page;

@@ -584,6 +584,7 @@ export class Chart {
       drawSeries(context, member.points, plane, {
         color: faded ? this.host.css('--faded') : this.color(i),
         width: (this.emphasized === i ? 2 : crowd > CROWD ? 0.9 : 1.35) * devicePixelRatio,
+        denseWidth: this.emphasized === i ? 2 * devicePixelRatio : 1,
         bandOpacity: faded || crowd > CROWD ? 0 : crowd > 8 ? 0.1 : 0.16,
         factor: this.display(i).factor,
         longestStep: this.longestStep(i),

@@ -18,6 +18,8 @@ export interface Plane {
 export interface Stroke {
   color: string;
   width: number;
+  /** Where points are a pixel or two apart. */
+  denseWidth: number;
   bandOpacity: number;
   factor: number;
   /** A step between points that is longer than this breaks the line. */
@@ -82,7 +84,7 @@ export function drawSeries(context: CanvasRenderingContext2D, points: Points, pl
   }
   context.fill(band);
   context.globalAlpha = 1;
-  context.lineWidth = isDense ? Math.min(1, stroke.width) : stroke.width;
+  context.lineWidth = isDense ? stroke.denseWidth : stroke.width;
   context.lineJoin = isDense ? 'bevel' : 'round';
   context.stroke(line);
 }

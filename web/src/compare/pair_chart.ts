@@ -129,7 +129,7 @@ export class PairChart {
       const interval = Math.max(0, ...side.series.map((series) => series.interval));
       context.setLineDash(i === 0 ? [] : DASH.map((length) => length * ratio));
       drawSeries(context, side.points, plane, {
-        color: this.host.css(COLORS[i]), width: 1.4 * ratio, bandOpacity: 0.12, factor: this.display.factor,
+        color: this.host.css(COLORS[i]), width: 1.4 * ratio, denseWidth: 1, bandOpacity: 0.12, factor: this.display.factor,
         longestStep: Math.max(interval * 2.5, ((t1 - t0) / this.over.clientWidth) * 4) || Infinity, steps: false,
       });
     });
