@@ -182,7 +182,7 @@ TEST_F(FeedTest, CountsAddUpWhileFollowing) {
 }
 
 TEST_F(FeedTest, PointsThatTheClientHasDoNotComeAgain) {
-  source_.AdvanceBy(3 * kSecondNs);
+  source_.AdvanceBy(3 * kSecondNs + kSecondNs / 20);
   Feed feed(context_);
   feed.SetView(Follow({cpu_, memory_}, 10 * kSecondNs));
   EXPECT_NE(Next(feed).Find(model::ViewRow::kTable), nullptr);
