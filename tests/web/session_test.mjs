@@ -84,13 +84,11 @@ async function pausing(session) {
   await other.getByRole('button', { name: 'Go on sampling (O)' }).click();
   await page.waitForSelector('.state.open');
   await longer(page, stopped);
-  await page.waitForFunction((reason) => window.attune.model.gaps.some((gap) => gap.reason === reason && gap.t1 > gap.t0), PAUSED);
+  const found = await page.waitForFunction((reason) => window.attune.model.gaps.find((gap) => gap.reason === reason && gap.t1 > gap.t0), PAUSED);
+  const pause = await found.jsonValue();
   check(true, 'a pause stops the sampling for everybody, goes on again, and is in the data');
   // Elsewhere a busy machine may really miss samples.
-  await page.evaluate((reason) => {
-    const { t0, t1 } = window.attune.model.gaps.find((gap) => gap.reason === reason && gap.t1 > gap.t0);
-    window.attune.show({ t0: t0 + (t1 - t0) * 0.3, t1: t1 - (t1 - t0) * 0.3 });
-  }, PAUSED);
+  await page.evaluate(({ t0, t1 }) => window.attune.show({ t0: t0 + (t1 - t0) * 0.3, t1: t1 - (t1 - t0) * 0.3 }), pause);
   await page.waitForFunction((reason) => window.attune.model.gaps.length > 0 && window.attune.model.gaps.every((gap) => gap.reason === reason), PAUSED);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   const red = await page.evaluate(() => {

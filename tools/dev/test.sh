@@ -6,7 +6,7 @@ tests_failed=0
 summary=()
 unmeasured=()
 failures=()
-build_pid=
+build_pid= beside_pid=
 
 # check LABEL COMMAND...: one step that counts as one.
 check() {
@@ -104,13 +104,25 @@ cmake_build() {
 }
 
 # begin_build PRESET ARGUMENTS...: builds with the time that what runs meanwhile leaves idle, which is a third of that of the tests.
+# A session of its own, because the scheduler shares the CPUs among sessions first (man 7 sched, autogroup): being nice within the
+# tests' would take half of the CPUs from browsers, which have sessions of their own.
 begin_build() {
   mkdir -p "$logs"
-  (
-    renice -n 19 -p "$BASHPID" >/dev/null
-    cmake_build "$@"
-  ) >"$logs/begun_$1.log" 2>&1 </dev/null &
+  setsid bash -c '
+    { echo 19 >/proc/self/autogroup; } 2>/dev/null
+    renice -n 19 -p $$ >/dev/null
+    preset=$1 jobs=$2
+    shift 2
+    cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" "$@"
+  ' begin_build "$1" "$jobs" "${@:2}" >"$logs/begun_$1.log" 2>&1 </dev/null &
   build_pid=$!
+  trap end_beside EXIT
+}
+
+# Ends what runs beside the tests.
+end_beside() {
+  local pid
+  for pid in $build_pid $beside_pid; do kill -- "-$pid" 2>/dev/null || true; done
 }
 
 # end_build PRESET ARGUMENTS...: waits for the build that began, and builds what is not there yet.
@@ -143,7 +155,7 @@ start_beside() {
   mkdir -p "$logs"
   setsid bash -c "exec $1" >"$logs/beside.log" 2>&1 </dev/null &
   beside_pid=$!
-  trap 'kill -- "-$beside_pid" 2>/dev/null || true' EXIT
+  trap end_beside EXIT
   sleep 1
   kill -0 "$beside_pid" 2>/dev/null || fail "'$1' does not run: $(tail -n 1 "$logs/beside.log")" "stress-ng is a package of Debian's"
 }
