@@ -108,6 +108,7 @@ cmake_build() {
 # tests' would take half of the CPUs from browsers, which have sessions of their own.
 begin_build() {
   mkdir -p "$logs"
+  # shellcheck disable=SC2016  # the inner shell expands
   setsid bash -c '
     { echo 19 >/proc/self/autogroup; } 2>/dev/null
     renice -n 19 -p $$ >/dev/null
