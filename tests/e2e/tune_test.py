@@ -263,7 +263,8 @@ class Tune(E2E):
     @unittest.skipUnless(2 <= CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
     def test_what_was_kept_is_set_again(self):
         self.write("settings.toml", '[[set]]\nknob = "openmp.team"\nvalue = "2"\n')
-        result = self.attune("run", "-q", "-f", "-o", self.path("s.attune"), "--settings", self.path("settings.toml"), "--", CROWD, "4")
+        # So long that the session gets a CPU meanwhile: its eight threads have them all.
+        result = self.attune("run", "-q", "-f", "-o", self.path("s.attune"), "--settings", self.path("settings.toml"), "--", CROWD, "10")
         self.assertEqual(result.stdout, b"0 wrong, 2 threads\n")
         row, = self.query(self.path("s.attune"), "select knob, state, after from decisions")
         self.assertEqual(row, {"knob": "openmp.team", "state": "kept", "after": "2"})
