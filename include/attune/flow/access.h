@@ -199,7 +199,7 @@ class Out {
       return;
     }
     for (int64_t done = 0; done < count;) {
-      const detail::Piece piece = detail::LocateForStore(age_, first + done);
+      const detail::Piece piece = detail::PlaceForStore(age_, first + done);
       const int64_t length = count - done < piece.length ? count - done : piece.length;
       const int64_t twice = detail::ClaimRange(piece.written, piece.position, length);
       if (twice >= 0) {
@@ -225,7 +225,7 @@ class Out {
   void PutAt(const T& value, const int64_t* at) {
     ++stored_;
     if (age_->rank == 1) {
-      const detail::Piece piece = detail::LocateForStore(age_, at[0]);
+      const detail::Piece piece = detail::PlaceForStore(age_, at[0]);
       if (detail::ClaimRange(piece.written, piece.position, 1) >= 0) detail::ThrowStoredTwice(*age_, at);
       reinterpret_cast<T*>(piece.data)[piece.position] = value;
       notifier_.Stored(at[0], at[0] + 1);

@@ -327,7 +327,7 @@ struct ElementPlace {
   /// Its address, and how many neighbours can be stored in one piece; data is nullptr outside of block 0.
   static Piece Find(FieldAge* age, const int64_t* element) {
     if constexpr (S::kRank == 1) {
-      return LocateForStore(age, element[0]);
+      return PlaceForStore(age, element[0]);
     } else {
       int64_t position = 0;
       for (int dim = 0; dim < S::kRank; ++dim) {

@@ -41,7 +41,7 @@ struct FieldAge {
   Block first;
   std::atomic<Block*> more[kMaxBlocks] = {};
   Block whole;                          ///< all elements in one piece, when the age is complete
-  int64_t room[kMaxRank] = {};          ///< of block 0, for each dimension
+  int64_t room[kMaxRank] = {};          ///< of block 0, for each dimension: indices that may be stored there
   int64_t stride[kMaxRank] = {};        ///< elements between neighbours of a dimension, in block 0
   int64_t extent[kMaxRank] = {};        ///< final when the age is complete
   std::atomic<bool> has_holes = false;  ///< complete, and not every element within the extents is stored
@@ -79,6 +79,12 @@ inline Piece Locate(const FieldAge& age, int64_t i) {
 /// Makes block 0 or a later one for element `i`, where there is none. @thread any
 /// @throws Fault (the index is negative or beyond the largest extent)
 Piece LocateForStore(FieldAge* age, int64_t i);
+/// The same; no call where block 0 has the element.
+inline Piece PlaceForStore(FieldAge* age, int64_t i) {
+  if (static_cast<uint64_t>(i) < static_cast<uint64_t>(age->room[0])) [[likely]]
+    return InBlock(age->first, i);
+  return LocateForStore(age, i);
+}
 
 /// The bits of [position, position + count) are set. @return the first position that had been set before, or -1
 inline int64_t ClaimRange(std::atomic<uint64_t>* written, int64_t position, int64_t count) {

@@ -100,6 +100,7 @@ void StoredAge::Reserve(const Index& extents) {
     if (first.capacity >= capacity) return;
     Free(&first);
     Allocate(&first, capacity);
+    room[0] = std::min(capacity, max_extent);
     stride[0] = 1;
     return;
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <utility>
 
 #include "attune/flow/kernel.h"
 #include "base/futex.h"
@@ -191,43 +192,77 @@ void Workers::FlushGathered(Worker* worker) {
 
 // ---- running
 
-int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
-  const Chosen& kernel = engine_->chosen(task.instances->kernel);
-  Meter& cell = worker->cells[static_cast<size_t>(task.instances->kernel)];
-  if (!task.instances->targets_open.load(std::memory_order_acquire)) [[unlikely]]
-    engine_->OpenTargets(task.instances);
-  RangeContext context;
-  context.engine = engine_;
-  context.worker = worker;
-  context.instances = task.instances;
-  context.begin = task.begin;
-  context.end = task.end;
-  context.alternate = alternate;
-  Running* running = worker->running.get();
-  if (running != nullptr) [[unlikely]]
-    context.progress = running->Begin(task.instances->kernel, *task.instances, task.begin);
-  const int64_t count = task.end - task.begin;
-  if (timing.load(std::memory_order_relaxed) && Due(&cell, count)) [[unlikely]] {
-    context.timed = true;
-    const uint64_t start = Ticks();
-    kernel.run(kernel.body, context);
-    const uint64_t end = Ticks();
-    NoteRange(task.instances, end - start);
-    AddSample(&cell, rate_, {context.executed, end - start, context.body_ticks, context.body_pieces});
-    engine_->granularity().Sampled(task.instances->kernel, &cell, Count(), engine_->NowNs());
-    // What seemed not worth waking somebody for may have become so.
-    if (rate_.Ns(static_cast<double>(end - start)) > kWorthWakingNs && worker->deque.Size() > 0)
-      Offer({task.instances, 0, INT_MAX});
-  } else {
-    kernel.run(kernel.body, context);
+/// The ranges of a task, one after the other: what they have in common is looked up once.
+class Workers::Ranges {
+ public:
+  Ranges(Workers& pool, Worker* worker, Instances* instances, bool alternate)
+      : pool_(pool),
+        worker_(worker),
+        instances_(instances),
+        kernel_(pool.engine_->chosen(instances->kernel)),
+        cell_(worker->cells[static_cast<size_t>(instances->kernel)]) {
+    if (!instances->targets_open.load(std::memory_order_acquire)) [[unlikely]]
+      pool.engine_->OpenTargets(instances);
+    context_.engine = pool.engine_;
+    context_.worker = worker;
+    context_.instances = instances;
+    context_.alternate = alternate;
   }
-  if (running != nullptr) [[unlikely]]
-    running->End();
-  cell.instances.Add(context.executed);
-  for (size_t store = 0; context.stored_by_out && store < cell.stored_bytes.size(); ++store)
-    cell.stored_bytes[store].Add(context.stored_bytes[store]);
-  cell.ranges.Add(1);
-  return context.executed;
+
+  /// @return instances whose result counts
+  int64_t Run(int64_t begin, int64_t end) {
+    context_.begin = begin;
+    context_.end = end;
+    context_.executed = 0;
+    Running* running = worker_->running.get();
+    if (running != nullptr) [[unlikely]]
+      context_.progress = running->Begin(instances_->kernel, *instances_, begin);
+    if (pool_.timing.load(std::memory_order_relaxed) && Due(&cell_, end - begin)) [[unlikely]] {
+      RunTimed();
+    } else {
+      kernel_.run(kernel_.body, context_);
+    }
+    if (running != nullptr) [[unlikely]]
+      running->End();
+    cell_.instances.Add(context_.executed);
+    cell_.ranges.Add(1);
+    if (context_.stored_by_out) AddStored();
+    return context_.executed;
+  }
+
+ private:
+  void RunTimed() {
+    context_.timed = true;
+    context_.body_ticks = 0;
+    context_.body_pieces = 0;
+    const uint64_t start = Ticks();
+    kernel_.run(kernel_.body, context_);
+    const uint64_t ticks = Ticks() - start;
+    context_.timed = false;
+    NoteRange(instances_, ticks);
+    AddSample(&cell_, pool_.rate_, {context_.executed, ticks, context_.body_ticks, context_.body_pieces});
+    pool_.engine_->granularity().Sampled(instances_->kernel, &cell_, pool_.Count(), pool_.engine_->NowNs());
+    // What seemed not worth waking somebody for may have become so.
+    if (pool_.rate_.Ns(static_cast<double>(ticks)) > kWorthWakingNs && worker_->deque.Size() > 0)
+      pool_.Offer({instances_, 0, INT_MAX});
+  }
+
+  void AddStored() {
+    for (size_t store = 0; store < cell_.stored_bytes.size(); ++store)
+      cell_.stored_bytes[store].Add(std::exchange(context_.stored_bytes[store], 0));
+    context_.stored_by_out = false;
+  }
+
+  Workers& pool_;
+  Worker* worker_;
+  Instances* instances_;
+  const Chosen& kernel_;
+  Meter& cell_;
+  RangeContext context_;
+};
+
+int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
+  return Ranges(*this, worker, task.instances, alternate).Run(task.begin, task.end);
 }
 
 void Workers::Account(const Task& task, int64_t results) {
@@ -239,8 +274,10 @@ void Workers::Account(const Task& task, int64_t results) {
 }
 
 void Workers::Execute(Worker* worker, Task task) {
+  if (engine_->stopping()) return;
   const Granularity& granularity = engine_->granularity();
   Task done{task.instances, task.begin, task.begin};
+  Ranges ranges(*this, worker, task.instances, false);
   int64_t results = 0;
   while (task.begin < task.end && !engine_->stopping()) {
     int64_t grain = granularity.Grain(task.instances->kernel);
@@ -254,7 +291,7 @@ void Workers::Execute(Worker* worker, Task task) {
       }
     }
     const int64_t piece = std::min(grain, task.end - task.begin);
-    results += RunRange(worker, {task.instances, task.begin, task.begin + piece}, false);
+    results += ranges.Run(task.begin, task.begin + piece);
     task.begin += piece;
     if (!worker->behind.empty()) RunBehind(worker);
     if (perturb_ != 0 && Random(worker) % 8 == 0) ::sched_yield();

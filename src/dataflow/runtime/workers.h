@@ -77,6 +77,7 @@ class Workers {
   bool Search(Worker* worker, Task* task);
   void Park(Worker* worker);
   void ParkRetired(Worker* worker);
+  class Ranges;
   void Execute(Worker* worker, Task task);
   int64_t RunRange(Worker* worker, const Task& task, bool alternate);
   void Account(const Task& task, int64_t results);
