@@ -44,7 +44,11 @@ lint_tidy() {
   done)
   echo "${#files[@]} files"
   ((${#files[@]} > 0)) || return 0
-  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option
+  # Its analyzer does not understand coroutines: it finds memory that is used after its end, in Boost's headers.
+  # shellcheck disable=SC2016  # the inner shell's own parameters
+  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 sh -c '
+    if grep -q co_await "$0"; then set -- "--checks=-clang-analyzer-*"; fi
+    exec clang-tidy-19 -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option "$@" "$0"'
 }
 
 # lint_locks: clang's thread-safety analysis (src/base/thread_safety.h) of all files with locks, in themselves or in the header of their
