@@ -23,7 +23,7 @@ function points(count: number, low: (i: number) => number, high: (i: number) => 
   return Points.of({ t: column((i) => (i * 1000) / count), count: column(() => 4), mean: column(() => 50), low: column(low), high: column(high) }, false);
 }
 
-/** What is drawn: columns as [x, top, width, height], corners of the band, and the line's width. */
+/** The drawing: columns as [x, top, width, height], corners of the band, and the line's width. */
 function drawn(series: Points): { columns: number[][]; band: number; lineWidth: number } {
   const result = { columns: [] as number[][], band: 0, lineWidth: 0 };
   const context = {

@@ -91,7 +91,7 @@ export class App {
   private lastFrameMs = 0;
   private readonly textPace = new TextPace();
   private drawnEnd = 0;
-  /** Of the data on screen. */
+  /** Time of the newest data on screen. */
   private newest = 0;
   private linkTimer = 0;
   private readonly address = new AddressBar();
@@ -628,7 +628,7 @@ export class App {
     return pointsOfLine(this.groups, this.settings.options, width, this.waits?.wanted().length ?? 0);
   }
 
-  /** Whether what was asked for last is what the charts show, by their width as good as. */
+  /** The charts show what was asked for last; their width may differ a little. */
   private get isAsked(): boolean {
     return this.wanted().join() === this.requested && Math.abs(this.pixels() / this.requestedPixels - 1) < SPARE_PIXELS;
   }
@@ -660,7 +660,7 @@ export class App {
     }
   }
 
-  /** How old new data is once it is on screen, if the clocks of both sides agree (the browser tests run on one host). */
+  /** Notes the age of new data once it is on screen, if the clocks of both sides agree (the browser tests run on one host). */
   private noteAge(): void {
     if (this.model.extent.t1 === this.newest) return;
     this.newest = this.model.extent.t1;

@@ -76,7 +76,7 @@ function hasRight(traces: Trace[]): boolean {
   return traces[traces.length - 1].side === 'right';
 }
 
-/** How a chart of these options is drawn. */
+/** The style in which a chart of these options is drawn. */
 export function styleOf({ traces }: ChartGroup, { style }: ChartOptions): Style {
   // Two units cannot share the colours of a map.
   if (hasRight(traces)) return style === 'stack' ? 'stack' : 'lines';

@@ -1,4 +1,4 @@
-// How many points of a line are asked for.
+// The number of points of a line that are asked for.
 
 import { DEFAULT_OPTIONS, styleOf, type ChartOptions } from './chart';
 import type { ChartGroup } from './traces';

@@ -18,7 +18,7 @@ export interface Plane {
 export interface Stroke {
   color: string;
   width: number;
-  /** Where points are a pixel or two apart. */
+  /** The width where points are a pixel or two apart. */
   denseWidth: number;
   bandOpacity: number;
   factor: number;
@@ -57,7 +57,7 @@ export function drawSeries(context: CanvasRenderingContext2D, points: Points, pl
   const x = (i: number): number => plane.left + (t[i] - plane.t0) * perNs;
   const y = (value: number): number => bottom - (value * stroke.factor - plane.low) * perValue;
 
-  // Where points are a pixel or two apart, wide lines and bands are shapes of thousands of corners, which take many times as long to fill
+  // Wide lines and bands whose points are a pixel or two apart are shapes of thousands of corners, which take many times as long to fill
   // as lines of one pixel and columns do. Joins are not seen there.
   const isDense = to - from > plane.width / 2;
   const line = new Path2D();
@@ -107,7 +107,7 @@ function fillColumns(context: CanvasRenderingContext2D, begin: number, end: numb
   context.fillRect(column, highest, 1, lowest - highest);
 }
 
-/** Whether there is anything between the lowest and highest values: single samples have no band. */
+/** True if there is anything between the lowest and highest values: single samples have no band. */
 function isWide({ low, high }: Points, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if (low[i] !== high[i]) return true;
   return false;
