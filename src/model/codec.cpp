@@ -25,12 +25,18 @@ constexpr int kZstdLevel = 3;
 uint64_t ZigZag(uint64_t value) { return (value << 1) ^ (0 - (value >> 63)); }
 uint64_t UnZigZag(uint64_t value) { return (value >> 1) ^ (0 - (value & 1)); }
 
-void PutVarint(std::string& out, uint64_t value) {
+constexpr size_t kMaxVarintBytes = 10;
+
+size_t VarintBytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+
+/// @return the byte behind it
+char* WriteVarint(char* at, uint64_t value) {
   while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
+    *at++ = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  out.push_back(static_cast<char>(value));
+  *at++ = static_cast<char>(value);
+  return at;
 }
 
 /// Reads from foreign bytes; after a failure `failed()` stays true and every read gives 0.
@@ -96,10 +102,6 @@ class ByteReader {
   bool failed_ = false;
 };
 
-constexpr size_t kMaxVarintBytes = 10;
-
-size_t VarintBytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
-
 /// Wrapping differences of order 0 to 2 as zigzag numbers, runs of zeros as a zero and the number of further ones.
 /// @param put takes each number
 template <class Put>
@@ -138,13 +140,7 @@ void PutInts(std::string& out, std::span<const int64_t> values, uint8_t differen
   // A run of zeros takes two numbers, however short it is.
   out.resize(begin + (2 * values.size()) * kMaxVarintBytes);
   char* at = out.data() + begin;
-  CodeInts(values, differences, [&at](uint64_t value) {
-    while (value >= 0x80) {
-      *at++ = static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    *at++ = static_cast<char>(value);
-  });
+  CodeInts(values, differences, [&at](uint64_t value) { at = WriteVarint(at, value); });
   out.resize(static_cast<size_t>(at - out.data()));
 }
 
@@ -194,7 +190,8 @@ bool GetInts(std::string_view bytes, uint8_t differences, std::span<int64_t> val
 
 void PutTexts(std::string& out, const std::vector<std::string>& values) {
   for (const std::string& value : values) {
-    PutVarint(out, value.size());
+    char length[kMaxVarintBytes];
+    out.append(length, WriteVarint(length, value.size()));
     out += value;
   }
 }

@@ -108,30 +108,31 @@ cmake_build() {
 # tests' would take half of the CPUs from browsers, which have sessions of their own.
 begin_build() {
   mkdir -p "$logs"
+  export -f cmake_build
   # shellcheck disable=SC2016  # the inner shell expands
-  setsid bash -c '
+  jobs=$jobs setsid bash -c '
     { echo 19 >/proc/self/autogroup; } 2>/dev/null
     renice -n 19 -p $$ >/dev/null
-    preset=$1 jobs=$2
-    shift 2
-    cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" "$@"
-  ' begin_build "$1" "$jobs" "${@:2}" >"$logs/begun_$1.log" 2>&1 </dev/null &
+    cmake_build "$@"
+  ' begin_build "$@" >"$logs/begun_$1.log" 2>&1 </dev/null &
   build_pid=$!
   trap end_beside EXIT
 }
 
-# Ends what runs beside the tests.
+# Ends what still runs beside the tests.
 end_beside() {
   local pid
-  for pid in $build_pid $beside_pid; do kill -- "-$pid" 2>/dev/null || true; done
+  for pid in $build_pid $beside_pid; do
+    if kill -0 -- "-$pid" 2>/dev/null; then kill -- "-$pid"; fi
+  done
 }
 
-# end_build PRESET ARGUMENTS...: waits for the build that began, and builds what is not there yet.
+# end_build PRESET ARGUMENTS...: waits for the build that began. Builds where none did, and again where it failed, so that the
+# reason stands in the log of this step.
 end_build() {
-  if [[ -n $build_pid ]]; then
-    wait "$build_pid" || true
-    build_pid=
-  fi
+  local pid=$build_pid
+  build_pid=
+  if [[ -n $pid ]] && wait "$pid"; then return; fi
   cmake_build "$@"
 }
 
