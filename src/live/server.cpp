@@ -52,6 +52,9 @@ using Socket = websocket::stream<ConnectionStream>;
 
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
 constexpr milliseconds kNewsLimit{250};
+/// Sensors deliver at the same moments, each of its threads a tick later or earlier. An update with the first of them
+/// alone would make the others wait for min_update_interval.
+constexpr milliseconds kSettleTime{2};
 
 class BeastServer final : public Server {
  public:
@@ -226,6 +229,7 @@ void BeastServer::WatchNews(const std::stop_token& stop) {
     const bool news = source_.WaitForNews(seen, kNewsLimit);
     const bool was_paused = std::exchange(paused, context_.paused && context_.paused());
     if (!news && growing && paused == was_paused) continue;
+    if (news) std::this_thread::sleep_for(kSettleTime);
     seen = source_.Version();
     if (news_posted_.exchange(true)) continue;
     net::post(*io_, [this] {
@@ -738,8 +742,10 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
       client->news = client->news || asks;
       continue;
     }
-    // The interval is from begin to begin: the time of the sending must not make the next one late.
-    next_update = steady_clock::now() + options_.min_update_interval;
+    // The interval is from begin to begin: the time of the sending must not make the next one late. After a longer one
+    // two may follow at once: samples do not wait because something else was news a moment before.
+    next_update =
+        std::max(next_update, steady_clock::now() - options_.min_update_interval) + options_.min_update_interval;
     if (!co_await SendUpdate(*socket, *client)) break;
   }
   client->closing = true;
