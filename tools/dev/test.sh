@@ -7,6 +7,8 @@ summary=()
 unmeasured=()
 failures=()
 build_pid= beside_pid=
+# Many tests wait for a third of their time: for programs, timers and pages.
+tests_at_once=$((jobs + 1))
 
 # check LABEL COMMAND...: one step that counts as one.
 check() {
@@ -27,7 +29,7 @@ check_ctest() {
   local label=$1 preset=$2 code=0 total=0 bad=0 word
   shift 2
   word=ok
-  step_tail=80 quietly "$label" steady_addresses ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure \
+  step_tail=80 quietly "$label" steady_addresses ctest --test-dir "build/$preset" -j "$tests_at_once" --output-on-failure \
     --no-tests=error "$@" || code=$?
   read -r bad total < <(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$step_log" | tail -1) || true
   if ((code != 0 && bad == 0)); then bad=1 total=$((total > 0 ? total : 1)); fi
@@ -90,6 +92,7 @@ test_release() {
 
 # Tests that measure times, with nothing beside them.
 test_measured() {
+  local tests_at_once=$jobs
   if [[ $1 == 1 ]]; then
     check_ctest "measured tests" release -L measured
   else
