@@ -7,25 +7,35 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "dataflow/peer_library.h"
 #include "harness/figure.h"
 
 namespace {
 
 using namespace attune;
 using namespace attune::flow::vars;
-using bench::Better;
+using namespace bench;
 
 constexpr int kInstances = 100'000;
 constexpr int kThreads = 2;
 constexpr int kRounds = 21;
+
+constexpr const char* kUntimed = "flow, off, no timing";
+constexpr const char* kOff = "flow, off";
+constexpr const char* kChain = "flow, chain, guided";
+constexpr const char* kTaskGroup = "task_group";
+constexpr const char* kFlowGraph = "flow graph of two nodes";
+constexpr const char* kQueue = "P2G-like queue";
 
 int64_t CpuNs() {
   timespec now{};
@@ -37,13 +47,6 @@ double CpuEach(const std::function<void()>& work) {
   const int64_t start = CpuNs();
   work();
   return static_cast<double>(CpuNs() - start) / kInstances;
-}
-
-/// `steps` dependent operations: 0 is an empty kernel, 120 take about 0.15 us.
-int Work(int value, int steps) {
-  auto x = static_cast<uint32_t>(value);
-  for (int i = 0; i < steps; ++i) x = x * 1664525 + 1013904223;
-  return static_cast<int>(x);
 }
 
 std::vector<int> g_in(kInstances, 1);
@@ -81,29 +84,6 @@ void ForGrainOne(int steps) {
 void ForAuto(int steps) {
   tbb::parallel_for(0, kInstances, [steps](int i) { One(i, steps); }, tbb::auto_partitioner());
 }
-void OpenMpTasks(int steps) {
-#pragma omp parallel num_threads(kThreads)
-#pragma omp single
-  for (int i = 0; i < kInstances; ++i) {
-#pragma omp task firstprivate(i)
-    One(i, steps);
-  }
-}
-void OpenMpTaskloop(int steps) {
-#pragma omp parallel num_threads(kThreads)
-#pragma omp single
-#pragma omp taskloop grainsize(1)
-  for (int i = 0; i < kInstances; ++i) One(i, steps);
-}
-void OpenMpDynamic(int steps) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(kThreads)
-  for (int i = 0; i < kInstances; ++i) One(i, steps);
-}
-void OpenMpGuided(int steps) {
-#pragma omp parallel for schedule(guided) num_threads(kThreads)
-  for (int i = 0; i < kInstances; ++i) One(i, steps);
-}
-
 /// P2G as its thesis describes it: one queue behind a mutex, a std::function an instance, timed twice under a lock.
 void P2gQueue(int steps) {
   std::mutex queue_mutex;
@@ -174,64 +154,70 @@ void Flow(int steps, const char* scheduler, bool timing, bool chain) {
   }
 }
 
-struct Peer {
-  const char* name;
+struct Row {
+  std::string name;
   std::function<void(int)> run;
 };
 
-}  // namespace
-
-int main() {
-  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, kThreads);
-  const std::vector<Peer> peers = {
-      {"flow, off, no timing", [](int s) { Flow(s, "off", false, false); }},
-      {"flow, off", [](int s) { Flow(s, "off", true, false); }},
+std::vector<Row> OwnRows() {
+  return {
+      {kUntimed, [](int s) { Flow(s, "off", false, false); }},
+      {kOff, [](int s) { Flow(s, "off", true, false); }},
       {"flow, guided", [](int s) { Flow(s, "guided", true, false); }},
       {"flow, fixed:256", [](int s) { Flow(s, "fixed:256", true, false); }},
       {"flow, fixed:1024", [](int s) { Flow(s, "fixed:1024", true, false); }},
       {"flow, fixed:2048", [](int s) { Flow(s, "fixed:2048", true, false); }},
       {"flow, chain, off", [](int s) { Flow(s, "off", true, true); }},
-      {"flow, chain, guided", [](int s) { Flow(s, "guided", true, true); }},
-      {"task_group", TaskGroup},
-      {"flow graph of two nodes", FlowGraph},
+      {kChain, [](int s) { Flow(s, "guided", true, true); }},
+      {kTaskGroup, TaskGroup},
+      {kFlowGraph, FlowGraph},
       {"parallel_for grain 1", ForGrainOne},
       {"parallel_for auto", ForAuto},
-      {"OpenMP tasks", OpenMpTasks},
-      {"OpenMP taskloop", OpenMpTaskloop},
-      {"OpenMP dynamic,1", OpenMpDynamic},
-      {"OpenMP guided", OpenMpGuided},
-      {"P2G-like queue", P2gQueue},
+      {kQueue, P2gQueue},
   };
+}
+
+}  // namespace
+
+int main() {
+  // Threads of OpenMP that spin after their loop would be charged to whoever comes next.
+  ::setenv("OMP_WAIT_POLICY", "passive", 1);
+  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, kThreads);
+  std::vector<Row> rows = OwnRows();
+  for (const auto& [name, run] : OpenPeers()) {
+    rows.push_back({name, [run](int steps) { run({g_in.data(), g_out.data(), kInstances, steps, kThreads}); }});
+  }
   for (const int steps : {0, 120}) {
-    std::vector<std::vector<double>> beyond(peers.size());
+    std::map<std::string, std::vector<double>> beyond;
     std::vector<double> loops;
     for (int round = 0; round < kRounds; ++round) {
       const double loop = CpuEach([steps] { Loop(steps); });
       loops.push_back(loop);
-      for (size_t i = 0; i < peers.size(); ++i) {
-        const size_t which = (i + static_cast<size_t>(round)) % peers.size();
-        beyond[which].push_back(CpuEach([&] { peers[which].run(steps); }) - loop);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const Row& row = rows[(i + static_cast<size_t>(round)) % rows.size()];
+        beyond[row.name].push_back(CpuEach([&] { row.run(steps); }) - loop);
       }
     }
     const std::string kernel = steps == 0 ? "empty" : "0.15 us";
     bench::Report(
         {"the loop, " + kernel, bench::SpreadOf(loops).median, "ns", {}, Better::kLower, "process CPU an instance"});
-    std::vector<double> medians;
-    for (size_t i = 0; i < peers.size(); ++i) {
-      const bench::Spread spread = bench::SpreadOf(beyond[i]);
-      medians.push_back(spread.median);
-      const std::optional<double> limit = i == 1 ? std::optional<double>(30) : std::nullopt;
-      bench::Report({std::string(peers[i].name) + ", " + kernel, spread.median, "ns", limit, Better::kLower,
+    std::map<std::string, double> medians;
+    for (const Row& row : rows) {
+      const bench::Spread spread = bench::SpreadOf(beyond[row.name]);
+      medians[row.name] = spread.median;
+      const std::optional<double> limit = row.name == kOff ? std::optional<double>(30) : std::nullopt;
+      bench::Report({row.name + ", " + kernel, spread.median, "ns", limit, Better::kLower,
                      "process CPU an instance beyond the loop, 21 rounds", spread});
     }
-    bench::Report({"flow off / task_group, " + kernel, medians[1] / medians[8], "ratio", 0.5, Better::kLower,
-                   "of the medians above"});
-    bench::Report({"flow chain guided / flow graph, " + kernel, medians[7] / medians[9], "ratio", 0.25, Better::kLower,
-                   "of the medians above"});
-    bench::Report({"flow off / P2G-like queue, " + kernel, medians[1] / medians[16], "ratio", 0.1, Better::kLower,
-                   "of the medians above"});
+    const auto report_ratio = [&](const std::string& name, const char* ours, const char* peers, double limit) {
+      bench::Report({name + ", " + kernel, medians[ours] / medians[peers], "ratio", limit, Better::kLower,
+                     "of the medians above"});
+    };
+    report_ratio("flow off / task_group", kOff, kTaskGroup, 0.5);
+    report_ratio("flow chain guided / flow graph", kChain, kFlowGraph, 0.25);
+    report_ratio("flow off / P2G-like queue", kOff, kQueue, 0.1);
     std::vector<double> timers;
-    for (size_t round = 0; round < kRounds; ++round) timers.push_back(beyond[1][round] - beyond[0][round]);
+    for (size_t round = 0; round < kRounds; ++round) timers.push_back(beyond[kOff][round] - beyond[kUntimed][round]);
     const bench::Spread cost = bench::SpreadOf(timers);
     bench::Report({"timers, " + kernel, cost.median, "ns", 3, Better::kLower,
                    "an instance, off with timing less without, 21 pairs", cost});
