@@ -1,6 +1,7 @@
 // How well the guided scheduler chooses granularity: the same instances under `guided`, under fixed grains, each alone,
 // and as loops of oneTBB and OpenMP that choose by themselves. Wall time on 2 threads, for each kernel time, number of
 // instances of an age, and spread of their costs; for chains of two kernels; and where costs change in the middle.
+// ATTUNE_BENCH_ONLY=TEXT measures the cells alone whose names contain it, as "x 10,".
 
 #include <attune/flow.h>
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <random>
@@ -96,14 +98,17 @@ void Flow(Load& load, int ages, const std::string& scheduler) {
                   [&](flow::Out<int, 1>& values) { values.put_range(load.data.data(), instances); });
   const auto early = [&load](int element) { return load.Run(element, false); };
   switch (load.shape) {
-    case Shape::kOne: graph.AddKernel("work", flow::Fetch(data(a)[x]), flow::Store(data(a + 1)[x]), early); break;
+    case Shape::kOne:
+      graph.AddKernel("work", flow::Fetch(data(a)[x]), flow::Store(data(a + 1)[x]), flow::kEffects, early);
+      break;
     case Shape::kChain:
       graph.AddKernel("first", flow::Fetch(data(a)[x]), flow::Store(middle(a)[x]), early);
-      graph.AddKernel("second", flow::Fetch(middle(a)[x]), flow::Store(data(a + 1)[x]), early);
+      graph.AddKernel("second", flow::Fetch(middle(a)[x]), flow::Store(data(a + 1)[x]), flow::kEffects, early);
       break;
     case Shape::kChanging:
-      graph.AddKernel("work", flow::Fetch(data(a)[x]), flow::Store(data(a + 1)[x]),
-                      [&load, ages](auto& instance, int element) { return load.Run(element, instance.Age() >= ages / 2); });
+      graph.AddKernel(
+          "work", flow::Fetch(data(a)[x]), flow::Store(data(a + 1)[x]), flow::kEffects,
+          [&load, ages](auto& instance, int element) { return load.Run(element, instance.Age() >= ages / 2); });
       break;
   }
   const flow::Report report = graph.Run({.threads = kThreads, .until = ages - 1, .scheduler = scheduler});
@@ -238,7 +243,9 @@ int main() {
   Worst to_openmp("guided / OpenMP guided", 1.05, Better::kLower);
   Worst to_off("off / guided", 0.97, Better::kHigher);
   Worst fused("faster of both loops / guided, chains", 1.3, Better::kHigher);
+  const char* only = std::getenv("ATTUNE_BENCH_ONLY");
   for (const Cell& cell : Cells()) {
+    if (only != nullptr && cell.Name().find(only) == std::string::npos) continue;
     const std::vector<System> systems = SystemsFor(cell.instances);
     Times times = Measure(cell, systems);
     std::string best;
@@ -252,8 +259,12 @@ int main() {
     to_tbb.Add(guided / times[kTbb], cell);
     to_openmp.Add(guided / times[kOpenMp], cell);
     const auto report = [&](const char* peer, const std::string& name, const std::string& note) {
-      bench::Report({fmt::format("granularity, {}: guided / {}", cell.Name(), peer), guided / times[name], "ratio", {},
-                     Better::kLower, note});
+      bench::Report({fmt::format("granularity, {}: guided / {}", cell.Name(), peer),
+                     guided / times[name],
+                     "ratio",
+                     {},
+                     Better::kLower,
+                     note});
     };
     report("best fixed grain", best, best);
     report(kOff, kOff, "");

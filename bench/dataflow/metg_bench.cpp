@@ -1,5 +1,5 @@
-// The minimum effective task granularity, METG(50 %), as Task Bench has it (Slaughter et al., SC 2020): the kernel time at
-// which half of the threads' time is spent in kernels, of ages of 1000 instances that each read what the age before
+// The minimum effective task granularity, METG(50 %), as Task Bench has it (Slaughter et al., SC 2020): the kernel time
+// at which half of the threads' time is spent in kernels, of ages of 1000 instances that each read what the age before
 // has stored. On one and two threads, of dataflow graphs and their peers, with the curve of each.
 
 #include <attune/flow.h>
@@ -16,7 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/units.h"
 #include "dataflow/peer_library.h"
 #include "harness/figure.h"
 
@@ -44,7 +43,7 @@ void Flow(int ages, int steps, int threads, const char* scheduler) {
   auto data = graph.AddField<int>("data");
   graph.AddKernel("init", flow::Store(data(0)),
                   [](flow::Out<int, 1>& values) { values.put_range(g_values.data(), kInstances); });
-  graph.AddKernel("work", flow::Fetch(data(a)[x]), flow::Store(data(a + 1)[x]),
+  graph.AddKernel("work", flow::Fetch(data(a)[x]), flow::Store(data(a + 1)[x]), flow::kEffects,
                   [steps](int value) { return bench::Work(value, steps); });
   const flow::Report report = graph.Run({.threads = threads, .until = ages - 1, .scheduler = scheduler});
   if (!report.ok()) {
@@ -87,19 +86,22 @@ std::vector<System> Systems() {
   return systems;
 }
 
-double StepNs() {
-  constexpr int kSteps = 10'000'000;
-  return bench::MedianNs(
-      [] {
-        g_values[0] = bench::Work(g_values[0], kSteps);
-        __asm__ volatile("" ::: "memory");
-      },
-      kSteps, 5);
+/// Time of an instance in a plain loop on one thread: what those of short kernels overlap in the core counts for all.
+double KernelNs(int steps) {
+  const Instances instances{g_values.data(), g_values.data(), kInstances, steps, 1};
+  const int rounds = 1 + 2'000'000 / (kInstances * steps);
+  const auto loop = [&] {
+    for (int round = 0; round < rounds; ++round) {
+      for (int i = 0; i < kInstances; ++i) instances.Run(i);
+      __asm__ volatile("" ::: "memory");
+    }
+  };
+  return bench::MedianNs(loop, static_cast<double>(rounds) * kInstances, 5);
 }
 
 /// Part of the threads' time that is spent in kernels.
-double Efficiency(const System& system, int64_t kernel_ns, int steps, int threads) {
-  const double age_ns = static_cast<double>(kernel_ns) * kInstances / threads;
+double Efficiency(const System& system, double kernel_ns, int steps, int threads) {
+  const double age_ns = kernel_ns * kInstances / threads;
   int ages = 1 + static_cast<int>(kRunNs / age_ns);
   // Where dispatch is most of the time, a run would take many times as long.
   const double trial_ns = static_cast<double>(bench::TimeNs([&] { system.run(1, steps, threads); }));
@@ -113,20 +115,23 @@ double Efficiency(const System& system, int64_t kernel_ns, int steps, int thread
   return bench::SpreadOf(efficiencies).median;
 }
 
-/// Kernel times in steps of about two. @return where the curve crosses kEffective, on a logarithmic scale
-double Metg(const System& system, double step_ns, int threads, std::string* curve) {
+struct Kernel {
+  int steps;
+  double ns;
+};
+
+/// @return the kernel time at which the curve crosses kEffective, on a logarithmic scale
+double Metg(const System& system, const std::vector<Kernel>& kernels, int threads, std::string* curve) {
   double before_ns = 0, before = 0;
-  for (const int64_t kernel_ns : {10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 20'000, 50'000}) {
-    const int steps = std::max(1, static_cast<int>(std::lround(static_cast<double>(kernel_ns) / step_ns)));
-    const double efficiency = Efficiency(system, kernel_ns, steps, threads);
-    *curve += fmt::format("{}{} {:.2f}", curve->empty() ? "" : ", ", FormatDuration(kernel_ns), efficiency);
-    const auto at_ns = static_cast<double>(kernel_ns);
+  for (const Kernel& kernel : kernels) {
+    const double efficiency = Efficiency(system, kernel.ns, kernel.steps, threads);
+    *curve += fmt::format("{}{:.0f} ns {:.2f}", curve->empty() ? "" : ", ", kernel.ns, efficiency);
     if (efficiency >= kEffective) {
-      if (before_ns == 0) return at_ns;
+      if (before_ns == 0) return kernel.ns;
       const double part = (kEffective - before) / (efficiency - before);
-      return before_ns * std::pow(at_ns / before_ns, part);
+      return before_ns * std::pow(kernel.ns / before_ns, part);
     }
-    before_ns = at_ns;
+    before_ns = kernel.ns;
     before = efficiency;
   }
   return before_ns;
@@ -135,15 +140,20 @@ double Metg(const System& system, double step_ns, int threads, std::string* curv
 }  // namespace
 
 int main() {
-  const double step_ns = StepNs();
+  std::vector<Kernel> kernels;
+  for (int steps = 4; steps <= 32'768; steps *= 2) kernels.push_back({steps, KernelNs(steps)});
   const std::vector<System> systems = Systems();
   for (const int threads : {1, 2}) {
     const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads));
     for (const System& system : systems) {
       std::string curve;
-      const double metg_ns = Metg(system, step_ns, threads, &curve);
-      bench::Report({fmt::format("METG(50 %), {}, {} thread{}", system.name, threads, threads == 1 ? "" : "s"), metg_ns, "ns", {},
-                     Better::kLower, "efficiency by kernel time: " + curve});
+      const double metg_ns = Metg(system, kernels, threads, &curve);
+      bench::Report({fmt::format("METG(50 %), {}, {} thread{}", system.name, threads, threads == 1 ? "" : "s"),
+                     metg_ns,
+                     "ns",
+                     {},
+                     Better::kLower,
+                     "efficiency by kernel time: " + curve});
     }
   }
 }

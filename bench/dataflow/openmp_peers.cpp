@@ -33,10 +33,7 @@ void Guided(const Instances& instances) {
 }  // namespace
 
 extern "C" const attune::bench::Peer* attune_bench_peers() {
-  static const attune::bench::Peer peers[] = {{"tasks", Tasks},
-                                              {"taskloop", Taskloop},
-                                              {"dynamic,1", Dynamic},
-                                              {"guided", Guided},
-                                              {nullptr, nullptr}};
+  static const attune::bench::Peer peers[] = {
+      {"tasks", Tasks}, {"taskloop", Taskloop}, {"dynamic,1", Dynamic}, {"guided", Guided}, {nullptr, nullptr}};
   return peers;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// The work that all rows of dataflow_bench and metg_bench dispatch, and what a peer is that has a runtime of its own in
-/// a library.
+/// The work that all rows of dataflow_bench and metg_bench dispatch, and what a peer is that has a runtime of its own
+/// in a library.
 
 #include <cstdint>
 
@@ -9,7 +9,10 @@ namespace attune::bench {
 /// `steps` dependent operations: 0 is an empty kernel, 120 take about 0.15 us.
 inline int Work(int value, int steps) {
   auto x = static_cast<uint32_t>(value);
-  for (int i = 0; i < steps; ++i) x = x * 1664525 + 1013904223;
+  for (int i = 0; i < steps; ++i) {
+    x = x * 1664525 + 1013904223;
+    __asm__ volatile("" : "+r"(x));  // no vectors, which some compilers make of loops over instances
+  }
   return static_cast<int>(x);
 }
 

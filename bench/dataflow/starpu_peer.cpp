@@ -12,7 +12,9 @@ using attune::bench::Instances;
 
 Instances g_instances;
 
-void Body(void** /*buffers*/, void* argument) { g_instances.Run(static_cast<int>(reinterpret_cast<intptr_t>(argument))); }
+void Body(void** /*buffers*/, void* argument) {
+  g_instances.Run(static_cast<int>(reinterpret_cast<intptr_t>(argument)));
+}
 
 int g_workers = 0;
 

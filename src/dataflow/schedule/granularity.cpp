@@ -10,9 +10,10 @@ namespace {
 
 constexpr double kDispatchShare = 0.01;      // of the time of a range
 constexpr int64_t kMostInstances = 1 << 16;  // of a range
-constexpr double kWorthSharingNs = 20'000;   // less work than this is done by one worker
+constexpr double kWorthSharingNs = 5'000;    // less work than this is done by one worker
 constexpr int64_t kRangesEach = 8;           // for a worker, so that they end together
 constexpr double kFuseBelowNs = 20'000;      // an instance; above, the dispatch that is saved is nothing
+constexpr double kFewApartAboveNs = 5'000;   // an instance; fewer of them than workers need are not fused
 constexpr double kSplitAboveNs = 40'000;
 constexpr size_t kMostDecisions = 4096;
 
@@ -115,7 +116,7 @@ void Granularity::DecideFusion(int kernel, int threads, int64_t now_ns) {
     const std::string pair =
         kernels_[static_cast<size_t>(chain.first)] + " + " + kernels_[static_cast<size_t>(chain.second)];
     const bool fused = second.behind.load(std::memory_order_relaxed);
-    if (!fused && body < kFuseBelowNs && !(few && body > kWorthSharingNs / 4)) {
+    if (!fused && body < kFuseBelowNs && !(few && body > kFewApartAboveNs)) {
       Record(chain.second, now_ns, "fuse " + pair,
              Text("body of the second %.1f ns, dispatch %.0f ns a range: its elements are still in the cache", body,
                   second.dispatch_ns.load(std::memory_order_relaxed)));
