@@ -22,7 +22,7 @@ TEST(Granularity, TakesSoManyThatDispatchIsOnePercent) {
 }
 
 TEST(Granularity, LeavesEachWorkerSeveralRanges) {
-  EXPECT_EQ(Granularity::GrainFor(30, 10, 400, 4), 400);       // 4 us in all: not worth sharing
+  EXPECT_EQ(Granularity::GrainFor(30, 10, 300, 4), 300);       // 3 us in all: not worth sharing
   EXPECT_EQ(Granularity::GrainFor(30, 100, 6400, 4), 30);      // the dispatch says so
   EXPECT_EQ(Granularity::GrainFor(300, 10, 64'000, 4), 2000);  // 3000 would be too few ranges
   EXPECT_EQ(Granularity::GrainFor(30, 1e6, 10, 4), 1);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kDispatchShare = 0.01;      // of the time of a range
 constexpr int64_t kMostInstances = 1 << 16;  // of a range
-constexpr double kWorthSharingNs = 5'000;    // less work than this is done by one worker
+constexpr double kWorthSharingNs = 3'500;    // less work than this is done by one worker
 constexpr int64_t kRangesEach = 8;           // for a worker, so that they end together
 constexpr double kFuseBelowNs = 20'000;      // an instance; above, the dispatch that is saved is nothing
 constexpr double kFewApartAboveNs = 5'000;   // an instance; fewer of them than workers need are not fused
