@@ -1,4 +1,4 @@
-// How well the guided scheduler chooses granularity: the same instances under `guided`, under fixed grains, each alone,
+// The guided scheduler's choice of granularity: the same instances under `guided`, under fixed grains, each alone,
 // and as loops of oneTBB and OpenMP that choose by themselves. Wall time on 2 threads, for each kernel time, number of
 // instances of an age, and spread of their costs; for chains of two kernels; and where costs change in the middle.
 // ATTUNE_BENCH_ONLY=TEXT measures the cells alone whose names contain it, as "x 10,".
@@ -57,7 +57,7 @@ struct Cell {
   Shape shape = Shape::kOne;
 
   std::string Name() const {
-    const std::string what = fmt::format("{} x {}, spread {}", FormatDuration(kernel_ns), instances, spread ? 1 : 0);
+    std::string what = fmt::format("{} x {}, spread {}", FormatDuration(kernel_ns), instances, spread ? 1 : 0);
     if (shape == Shape::kOne) return what;
     return (shape == Shape::kChain ? "chain of 2, " : "then 20 times slower, ") + what;
   }
@@ -179,7 +179,7 @@ int AgesFor(Load& load) {
   }
 }
 
-/// What was seen of all cells of a kind, and where it was worst.
+/// The worst cell for one ratio.
 class Worst {
  public:
   Worst(std::string name, double limit, Better better) : name_(std::move(name)), limit_(limit), better_(better) {}

@@ -103,7 +103,7 @@ double KernelNs(int steps) {
 double Efficiency(const System& system, double kernel_ns, int steps, int threads) {
   const double age_ns = kernel_ns * kInstances / threads;
   int ages = 1 + static_cast<int>(kRunNs / age_ns);
-  // Where dispatch is most of the time, a run would take many times as long.
+  // A run that is dispatch for the most part would take many times as long.
   const double trial_ns = static_cast<double>(bench::TimeNs([&] { system.run(1, steps, threads); }));
   ages = std::clamp(static_cast<int>(5 * kRunNs / trial_ns), 3, std::max(3, ages));
   std::vector<double> efficiencies;

@@ -1,4 +1,4 @@
-// What OpenMP has for many small instances, with the runtime that this is linked with.
+// Ways of OpenMP to run many small instances, with the runtime that this is linked with.
 
 #include "peer.h"
 
