@@ -112,7 +112,7 @@ void Granularity::DecideFusion(int kernel, int threads, int64_t now_ns) {
     if (second.samples.load(std::memory_order_relaxed) < 4 || first.samples.load(std::memory_order_relaxed) < 4)
       continue;
     const double body = second.body_ns.load(std::memory_order_relaxed);
-    const bool few = first.instances.load(std::memory_order_relaxed) < 2 * threads && threads > 1;
+    const bool few = first.instances.load(std::memory_order_relaxed) < int64_t{2} * threads && threads > 1;
     const std::string pair =
         kernels_[static_cast<size_t>(chain.first)] + " + " + kernels_[static_cast<size_t>(chain.second)];
     const bool fused = second.behind.load(std::memory_order_relaxed);
