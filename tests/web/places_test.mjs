@@ -22,8 +22,12 @@ const told = (page) => page.evaluate(() => {
   return { range: text('.range-text'), navigator: window_.style.transform + window_.style.width, values: [...document.querySelectorAll('.drawer .table-row:not(.head)')].map((row) => row.textContent).join(), strip: [...document.querySelectorAll('.strip-cell canvas')].map((canvas) => canvas.toDataURL()).join(), all: window.attune.view.range };
 });
 
+/** Lines of a busy machine may be the same at any time: with this, a strip that is drawn again differs from the one before. */
+const stainStrip = (page) => page.evaluate(() => document.querySelectorAll('.strip-cell canvas').forEach((canvas) => canvas.getContext('2d').fillRect(0, 0, 3, 3)));
+
 /** After the act all of them are of the new range. */
 async function follows(page, what, act, wanted) {
+  await stainStrip(page);
   const before = await told(page);
   await act();
   const after = await eventually(() => told(page), (now) => ['range', 'navigator', 'values', 'strip'].every((one) => now[one] !== before[one]));
