@@ -99,7 +99,9 @@ Task<std::optional<HttpMessage>> ReadRequest(ConnectionStream& stream, beast::fl
   auto [ec, bytes] = co_await http::async_read(stream, buffer, parser, kAwait);
   const unsigned refusal = ec ? RefusalOf(ec) : MayEndElsewhere(parser.get()) ? 400 : 0;
   if (refusal != 0) {
-    auto refusing = RefuseRequest(stream, HttpMessage(http::verb::get, "/", kHttp11), refusal);
+    // Not a temporary: the coroutine runs when it is awaited.
+    const HttpMessage unreadable(http::verb::get, "/", kHttp11);
+    auto refusing = RefuseRequest(stream, unreadable, refusal);
     co_await std::move(refusing);
   }
   if (ec || refusal != 0) co_return std::nullopt;

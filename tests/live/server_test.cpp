@@ -448,6 +448,7 @@ TEST_F(ServerTest, ControlReachesTheCallbackAndItsErrorComesBack) {
   EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "1");
   paused = false;
   EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "0");
+  server_->Stop();  // it looks at what is declared here
 }
 
 TEST_F(ServerTest, KnobsAreTurnedByWhoHasTheToken) {
