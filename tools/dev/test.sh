@@ -7,8 +7,7 @@ summary=()
 unmeasured=()
 failures=()
 build_pid= beside_pid=
-# Many tests wait for a third of their time: for programs, timers and pages.
-tests_at_once=$((jobs + 1))
+tests_at_once=$jobs
 
 # check LABEL COMMAND...: one step that counts as one.
 check() {
@@ -92,7 +91,6 @@ test_release() {
 
 # Tests that measure times, with nothing beside them.
 test_measured() {
-  local tests_at_once=$jobs
   if [[ $1 == 1 ]]; then
     check_ctest "measured tests" release -L measured
   else
@@ -141,7 +139,7 @@ end_build() {
 
 # test_sanitizer PRESET FULL TARGETS...: the tests that carry the label `sanitize`, with FULL=1 also `sanitize-full`.
 test_sanitizer() {
-  local preset=$1 labels='^sanitize$'
+  local preset=$1 labels='^sanitize$' tests_at_once=$((jobs + 1))  # they wait for a third of their time
   [[ $2 == 0 ]] || labels='^sanitize'
   shift 2
   check "build $preset" end_build "$preset" --target "$@" || return 0
