@@ -24,7 +24,8 @@ namespace {
 
 using namespace attune;
 using namespace attune::flow::vars;
-using namespace bench;
+using bench::Better;
+using bench::Work;
 
 constexpr int kInstances = 100'000;
 constexpr int kThreads = 2;
@@ -84,6 +85,7 @@ void ForGrainOne(int steps) {
 void ForAuto(int steps) {
   tbb::parallel_for(0, kInstances, [steps](int i) { One(i, steps); }, tbb::auto_partitioner());
 }
+
 /// P2G as its thesis describes it: one queue behind a mutex, a std::function an instance, timed twice under a lock.
 void P2gQueue(int steps) {
   std::mutex queue_mutex;
@@ -184,7 +186,7 @@ int main() {
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, kThreads);
   std::vector<Row> rows = OwnRows();
-  for (const auto& [name, run] : OpenPeers()) {
+  for (const auto& [name, run] : bench::OpenPeers()) {
     rows.push_back({name, [run](int steps) { run({g_in.data(), g_out.data(), kInstances, steps, kThreads}); }});
   }
   for (const int steps : {0, 120}) {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,8 +121,8 @@ struct Kernel {
   double ns;
 };
 
-/// @return the kernel time at which the curve crosses kEffective, on a logarithmic scale
-double Metg(const System& system, const std::vector<Kernel>& kernels, int threads, std::string* curve) {
+/// @return the kernel time at which the curve crosses kEffective, on a logarithmic scale; nothing: it does not
+std::optional<double> Metg(const System& system, const std::vector<Kernel>& kernels, int threads, std::string* curve) {
   double before_ns = 0, before = 0;
   for (const Kernel& kernel : kernels) {
     const double efficiency = Efficiency(system, kernel.ns, kernel.steps, threads);
@@ -134,7 +135,7 @@ double Metg(const System& system, const std::vector<Kernel>& kernels, int thread
     before_ns = kernel.ns;
     before = efficiency;
   }
-  return before_ns;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -147,13 +148,14 @@ int main() {
     const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads));
     for (const System& system : systems) {
       std::string curve;
-      const double metg_ns = Metg(system, kernels, threads, &curve);
-      bench::Report({fmt::format("METG(50 %), {}, {} thread{}", system.name, threads, threads == 1 ? "" : "s"),
-                     metg_ns,
-                     "ns",
-                     {},
-                     Better::kLower,
-                     "efficiency by kernel time: " + curve});
+      const std::optional<double> metg_ns = Metg(system, kernels, threads, &curve);
+      const std::string name =
+          fmt::format("METG(50 %), {}, {} thread{}", system.name, threads, threads == 1 ? "" : "s");
+      if (metg_ns) {
+        bench::Report({name, *metg_ns, "ns", {}, Better::kLower, "efficiency by kernel time: " + curve});
+      } else {
+        bench::ReportUnavailable(name, "less than half at each kernel time: " + curve);
+      }
     }
   }
 }

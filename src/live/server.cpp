@@ -52,8 +52,8 @@ using Socket = websocket::stream<ConnectionStream>;
 
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
 constexpr milliseconds kNewsLimit{250};
-/// Sensors deliver at the same moments, each of its threads a tick later or earlier. An update with the first of them
-/// alone would make the others wait for min_update_interval.
+/// Sampling threads deliver at the same moments, a tick earlier or later. An update with what the first one has would
+/// make the others wait for the next.
 constexpr milliseconds kSettleTime{2};
 
 class BeastServer final : public Server {

@@ -54,12 +54,13 @@ struct ServerOptions {
   std::string compare_with_title;
   uint64_t max_loaded_bytes = uint64_t{1} << 30;  ///< total of all copies of loaded files, in the temporary folder
 
-  size_t max_clients = 32;                                ///< open WebSockets; further ones are refused with 503
-  size_t max_connections = 96;                            ///< that have logged in; further ones are closed at once
-  size_t max_strangers = 512;                             ///< that have not; a newcomer takes the place of an older one
-  std::chrono::milliseconds request_limit{10'000};        ///< for a whole request, so that nobody drips headers
-  std::chrono::milliseconds idle_limit{30'000};           ///< for a client that answers no ping
-  std::chrono::milliseconds min_update_interval{33};      ///< between two updates that a client did not ask for
+  size_t max_clients = 32;                          ///< open WebSockets; further ones are refused with 503
+  size_t max_connections = 96;                      ///< that have logged in; further ones are closed at once
+  size_t max_strangers = 512;                       ///< that have not; a newcomer takes the place of an older one
+  std::chrono::milliseconds request_limit{10'000};  ///< for a whole request, so that nobody drips headers
+  std::chrono::milliseconds idle_limit{30'000};     ///< for a client that answers no ping
+  /// Between two updates that a client did not ask for. After a longer pause two may follow at once.
+  std::chrono::milliseconds min_update_interval{33};
   std::chrono::milliseconds min_document_interval{2000};  ///< between two computations of a document
 };
 
