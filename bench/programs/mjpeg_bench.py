@@ -24,6 +24,11 @@ import real_programs_bench as real
 SAMPLE = "/usr/share/forensics-samples/original-files/movie*"
 
 
+def sample():
+    """A real video, where Debian's package is installed."""
+    return next(iter(sorted(glob.glob(SAMPLE))), None)
+
+
 def run(*command, threads=None):
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads)) if threads else None
     return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
@@ -61,7 +66,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
-    video = options.video or next(iter(sorted(glob.glob(SAMPLE))), None)
+    video = options.video or sample()
     if not shutil.which("ffmpeg") or video is None:
         print("mjpeg_bench: skipped: it needs ffmpeg, and a video (--video, or Debian's forensics-samples-files)", file=sys.stderr)
         return 0
