@@ -150,6 +150,8 @@ endfunction()
 # LABELS sanitize: also run under the address (`./dev test`) and thread sanitizer (`./dev test --full`); sanitize-full:
 # under both in `./dev test --full` only. The targets `sanitize_tests` and `sanitize_full_tests` build them.
 # LABELS soak: only in `./dev test --full`.
+# Those that run under a sanitizer are a fifth of what there is to compile: the preset release leaves them out.
+option(ATTUNE_UNIT_TESTS "Build the tests that also run under a sanitizer" ON)
 add_custom_target(sanitize_tests)
 add_custom_target(sanitize_full_tests DEPENDS sanitize_tests)
 add_custom_target(fuzz_targets)
@@ -179,6 +181,10 @@ function(attune_test name)
     ENVIRONMENT "ATTUNE_BIN=${CMAKE_BINARY_DIR}/bin/attune;ATTUNE_SOURCE=${CMAKE_SOURCE_DIR};ATTUNE_BUILD=${CMAKE_BINARY_DIR}")
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(sanitize_tests ${name})
+    if(NOT ATTUNE_UNIT_TESTS)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+      set_tests_properties(${name} PROPERTIES DISABLED ON)
+    endif()
   elseif("sanitize-full" IN_LIST ARG_LABELS)
     add_dependencies(sanitize_full_tests ${name})
   endif()

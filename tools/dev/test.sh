@@ -7,6 +7,7 @@ summary=()
 unmeasured=()
 failures=()
 build_pid= beside_pid=
+configure=()
 tests_at_once=$jobs
 
 # check LABEL COMMAND...: one step that counts as one.
@@ -76,17 +77,13 @@ note_skipped() {
 # test_release FULL TARGETS...: the release build, what is checked of the text, and the tests; meanwhile TARGETS are built with the
 # preset asan.
 test_release() {
-  local full=$1 tidy=changed
+  local full=$1 tidy=changed without='soak|measured|^sanitize$'
   shift
-  [[ $full == 0 ]] || tidy=all
+  [[ $full == 0 ]] || tidy=all without=measured
   check "build release" cmake_build release --target all bench/all || return 0  # what ./dev build builds
   begin_build asan --target "$@"
   run_lints check "$tidy" || true
-  if [[ $full == 1 ]]; then
-    check_ctest "tests" release -LE measured
-  else
-    check_ctest "tests" release -LE 'soak|measured'
-  fi
+  check_ctest "tests" release -LE "$without"
 }
 
 # Tests that measure times, with nothing beside them.
@@ -101,7 +98,7 @@ test_measured() {
 cmake_build() {
   local preset=$1
   shift
-  cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" "$@"
+  cmake --preset "$preset" "${configure[@]}" && cmake --build --preset "$preset" -j "$jobs" "$@"
 }
 
 # begin_build PRESET ARGUMENTS...: builds with the time that what runs meanwhile leaves idle, which is a third of that of the tests.
@@ -189,7 +186,7 @@ dev_test() {
   done
   if [[ $full == 1 ]]; then dev_setup build demo test full machine; else dev_setup; fi
   [[ -z $beside ]] || start_beside "$beside"
-  ((full == 0)) || sanitized=sanitize_full_tests
+  ((full == 0)) || sanitized=sanitize_full_tests configure=(-DATTUNE_UNIT_TESTS=ON)
   test_release "$full" "$sanitized" fuzz_targets
   test_sanitizer asan "$full" "$sanitized" fuzz_targets
   ATTUNE_FUZZ_SECONDS=$fuzz_seconds check_ctest "fuzz targets" asan -L fuzz
