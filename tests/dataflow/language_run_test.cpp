@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <set>
 
 #include "golden.h"
@@ -24,7 +26,7 @@ class LanguageRun : public testing::Test {
     cache_ = new TestFolder;
     const std::string header = cache_->path() + "/headers.h";
     std::ofstream(header) << "#include <attune/flow/program.h>\n";
-    const Outcome outcome = Shell("c++ -std=c++20 -O0 -g1 -Wall -isystem \"$ATTUNE_BUILD/include\" -x c++-header " +
+    const Outcome outcome = Shell("c++ -std=c++20 -O0 -g1 -Wall -pthread -isystem \"$ATTUNE_BUILD/include\" -x c++-header " +
                                   Quoted(header) + " -o " + Quoted(header + ".gch"));
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
@@ -42,9 +44,15 @@ class LanguageRun : public testing::Test {
     const char* source = std::getenv("ATTUNE_SOURCE");
     return Quoted(std::string(source == nullptr ? "." : source) + "/examples/p2g/" + name);
   }
+  /// The same for the same text: a program's path is a part of what is compiled.
+  static std::string FolderOf(const std::string& text) {
+    const std::string folder = cache_->path() + "/" + std::to_string(std::hash<std::string>()(text));
+    std::filesystem::create_directory(folder);
+    return folder;
+  }
   /// A program of this text.
-  std::string Program(const std::string& text) {
-    const std::string file = folder_ / "program.p2g";
+  static std::string Program(const std::string& text) {
+    const std::string file = FolderOf(text) + "/program.p2g";
     std::ofstream(file) << text;
     return Quoted(file);
   }
@@ -294,10 +302,10 @@ TEST_F(LanguageRun, WhatWasCompiledIsKept) {
   const Outcome again = P2g("run " + Program(text), "PATH=/nowhere");
   EXPECT_EQ(again.code, 3) << again.err;
   EXPECT_NE(again.err.find("there is no C++ compiler 'c++'"), std::string::npos) << again.err;
-  std::ofstream(folder_ / "own.h") << "#define TEXT \"one\"\n";
   const std::string own = "%{\n#include \"own.h\"\n%}\nk:\n  %{ puts(TEXT); %}\n";
+  std::ofstream(FolderOf(own) + "/own.h") << "#define TEXT \"one\"\n";
   EXPECT_EQ(Run(own).out, "one\n");
-  std::ofstream(folder_ / "own.h") << "#define TEXT \"two\"\n";
+  std::ofstream(FolderOf(own) + "/own.h") << "#define TEXT \"two\"\n";
   EXPECT_EQ(Run(own).out, "two\n");
 }
 
@@ -572,7 +580,7 @@ TEST_F(LanguageRun, OneInstanceIsReplayed) {
   outcome = replay("--kernel init");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("the same as in run.kept: 5 elements stored\n"), std::string::npos) << outcome.out;
-  outcome = replay("--kernel plus5 --age 2 --index 3 --program program.p2g");
+  outcome = replay("--kernel plus5 --age 2 --index 3 --program " + Program(kMayBeWrong));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const std::pair<const char*, const char*> cannot[] = {
       {"--kernel plus6 --age 2 --index 3", "there is no kernel 'plus6': kernels are init, mul2, plus5, print"},

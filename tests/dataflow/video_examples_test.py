@@ -47,6 +47,9 @@ def psnr(a, b):
 
 
 class Examples(unittest.TestCase):
+    # Programs that are compiled once for all tests.
+    cache = tempfile.TemporaryDirectory(prefix="attune-p2g-")
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="attune-mjpeg-")
         self.addCleanup(self.folder.cleanup)
@@ -59,7 +62,7 @@ class Examples(unittest.TestCase):
     def program(self, name, *options, **environment):
         return subprocess.run([ATTUNE, "p2g", "run", os.path.join(SOURCE, "examples", "p2g", name), *options], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True,
-                              env=dict(os.environ, LDFLAGS="-ljpeg", XDG_CACHE_HOME=self.folder.name, **environment))
+                              env=dict(os.environ, LDFLAGS="-ljpeg", XDG_CACHE_HOME=self.cache.name, **environment))
 
 
 class Pyramid(Examples):
