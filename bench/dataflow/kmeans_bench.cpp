@@ -46,19 +46,17 @@ std::vector<Point> Loops() {
     if (i < kCentres) centres[static_cast<size_t>(i)] = point;
   });
   std::vector<float> distances(size_t{kPoints} * kCentres);
-  const auto distance = [&](int64_t point, int64_t centre) -> float& {
-    return distances[static_cast<size_t>(point * kCentres + centre)];
-  };
+  const auto distances_of = [&](int64_t point) { return distances.data() + point * kCentres; };
   for (int iteration = 0; iteration < kIterations; ++iteration) {
 #pragma omp parallel for num_threads(kThreads) schedule(guided)
     for (int64_t i = 0; i < kPoints; ++i) {
       for (int64_t c = 0; c < kCentres; ++c)
-        distance(i, c) = kmeans::Distance(points[static_cast<size_t>(i)], centres[static_cast<size_t>(c)]);
+        distances_of(i)[c] = kmeans::Distance(points[static_cast<size_t>(i)], centres[static_cast<size_t>(c)]);
     }
 #pragma omp parallel for num_threads(kThreads) schedule(guided)
     for (int64_t c = 0; c < kCentres; ++c) {
       next[static_cast<size_t>(c)] =
-          kmeans::Refine(centres[static_cast<size_t>(c)], points.data(), kPoints, distance, kCentres, c);
+          kmeans::Refine(centres[static_cast<size_t>(c)], points.data(), kPoints, distances_of, kCentres, c);
     }
     centres.swap(next);
   }
@@ -68,9 +66,8 @@ std::vector<Point> Loops() {
 double SecondsOf(const std::function<void()>& work) { return static_cast<double>(bench::TimeNs(work)) / 1e9; }
 
 void ReportTimers(const char* scheduler) {
-  const bench::Ratio ratio =
-      bench::Compare([&] { return SecondsOf([&] { Flow(scheduler, false); }); },
-                     [&] { return SecondsOf([&] { Flow(scheduler, true); }); }, kTimerRounds);
+  const bench::Ratio ratio = bench::Compare([&] { return SecondsOf([&] { Flow(scheduler, false); }); },
+                                            [&] { return SecondsOf([&] { Flow(scheduler, true); }); }, kTimerRounds);
   bench::Report({fmt::format("k-means, {}, 95 % bound of timing on / off", scheduler), ratio.bound95, "ratio", 1.01,
                  bench::Better::kLower, fmt::format("median {:.3f}, {}", ratio.median, Describe(ratio, kTimerRounds))});
 }

@@ -105,8 +105,13 @@ void ReportGraph() {
     for (int round = 0; round < kRounds; ++round)
       differences.push_back(GraphNs(instances, true) - GraphNs(instances, false));
     const bench::Spread cost = bench::SpreadOf(differences);
-    bench::Report({fmt::format("timers of a graph, ages of {}", instances), cost.median, "ns", {}, bench::Better::kLower,
-                   fmt::format("an empty instance, with timers less without, {} pairs of ten ages", kRounds), cost});
+    bench::Report({fmt::format("timers of a graph, ages of {}", instances),
+                   cost.median,
+                   "ns",
+                   {},
+                   bench::Better::kLower,
+                   fmt::format("an empty instance, with timers less without, {} pairs of ten ages", kRounds),
+                   cost});
   }
 }
 

@@ -30,23 +30,24 @@ void MakePoints(int n, const Put& put) {
 
 inline float Distance(const Point& p, const Point& c) { return (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y); }
 
-/// @param distances (point, centre) of k centres
-template <typename Distances>
-bool IsNearest(const Distances& distances, int64_t k, int64_t point, int64_t centre) {
-  const float own = distances(point, centre);
+/// @param distances of a point from each of k centres
+inline bool IsNearest(const float* distances, int64_t k, int64_t centre) {
+  const float own = distances[centre];
   for (int64_t c = 0; c < k; ++c) {
-    if (distances(point, c) < own || (c < centre && distances(point, c) == own)) return false;
+    if (distances[c] < own || (c < centre && distances[c] == own)) return false;
   }
   return true;
 }
 
 /// The mean of the points that are nearest to a centre; where it was before, where there are none.
-template <typename Points, typename Distances>
-Point Refine(const Point& before, const Points& points, int64_t n, const Distances& distances, int64_t k, int64_t centre) {
+/// @param distances gives those of a point
+template <typename Distances>
+Point Refine(const Point& before, const Point* points, int64_t n, const Distances& distances, int64_t k,
+             int64_t centre) {
   Point sum{0, 0};
   int count = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (!IsNearest(distances, k, i, centre)) continue;
+    if (!IsNearest(distances(i), k, centre)) continue;
     sum = {sum.x + points[i].x, sum.y + points[i].y};
     ++count;
   }
@@ -72,7 +73,9 @@ inline attune::flow::Field<Point> AddKernels(attune::flow::Graph* graph, int n, 
                    [](const Point& p, const Point& c) { return Distance(p, c); });
   graph->AddKernel("refine", Fetch(centres(a)[x], points, distances(a)), Store(centres(a + 1)[x]),
                    [](auto& instance, const Point& before, const View<Point, 1>& all_points, const View<float, 2>& d) {
-                     return Refine(before, all_points, all_points.Extent(), d, d.Extent(1), instance.Index());
+                     return Refine(
+                         before, all_points.data(), all_points.Extent(), [&d](int64_t i) { return d[i].data(); },
+                         d.Extent(1), instance.Index());
                    });
   return centres;
 }

@@ -26,8 +26,9 @@ class LanguageRun : public testing::Test {
     cache_ = new TestFolder;
     const std::string header = cache_->path() + "/headers.h";
     std::ofstream(header) << "#include <attune/flow/program.h>\n";
-    const Outcome outcome = Shell("c++ -std=c++20 -O0 -g1 -Wall -pthread -isystem \"$ATTUNE_BUILD/include\" -x c++-header " +
-                                  Quoted(header) + " -o " + Quoted(header + ".gch"));
+    const Outcome outcome =
+        Shell("c++ -std=c++20 -O0 -g1 -Wall -pthread -isystem \"$ATTUNE_BUILD/include\" -x c++-header " +
+              Quoted(header) + " -o " + Quoted(header + ".gch"));
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
   static void TearDownTestSuite() {
@@ -114,9 +115,9 @@ TEST_F(LanguageRun, GoldenProgramIsThatInCpp) {
   for (const char* threads : {"1", "2", "4"}) {
     for (const char* schedule : {"", "--perturb 1", "--perturb 2", "--perturb 77", "--scheduler off --perturb 3",
                                  "--scheduler fixed:3", "--scheduler fuse:mul2+plus5"}) {
-      const Outcome outcome = P2g("run " + Example("mul2_plus5.p2g") + " --until 4 --checksum --costs --threads " +
-                                  threads + " " + schedule,
-                                  kAsForUsers);
+      const Outcome outcome = P2g(
+          "run " + Example("mul2_plus5.p2g") + " --until 4 --checksum --costs --threads " + threads + " " + schedule,
+          kAsForUsers);
       SCOPED_TRACE(std::string(threads) + " " + schedule);
       ASSERT_EQ(outcome.code, 0) << outcome.err;
       EXPECT_EQ(outcome.out,
@@ -403,7 +404,8 @@ k:
     };
     printf("%g\n", static_cast<double>(sum(2.25f)));
   %}
-)", "", kAsForUsers);
+)",
+                              "", kAsForUsers);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "36\n");
 }

@@ -50,6 +50,12 @@ class Notifier {
   int64_t end_ = 0;
 };
 
+/// Of a complete age. Pure and not inline: around a load of an atomic, compilers take extents and strides from memory
+/// again.
+[[gnu::pure, gnu::noinline]] inline bool IsHole(const std::atomic<uint64_t>* written, int64_t position) {
+  return !IsWritten(written, position);
+}
+
 }  // namespace detail
 
 /// A slice of a complete age: a whole field, a row, a column. Valid until the instance ends.
@@ -84,6 +90,7 @@ class View {
       View<T, Rank - 1> rest;
       rest.age_ = age_;
       rest.data_ = data_;
+      rest.written_ = written_;
       rest.first_ = first_ + Step(0, index);
       for (size_t dim = 1; dim < Rank; ++dim) {
         rest.extent_[dim - 1] = extent_[dim];
@@ -100,8 +107,7 @@ class View {
     size_t dim = 0;
     bool inside = true;
     ((inside = inside && index >= 0 && index < extent_[dim], position += index * stride_[dim], ++dim), ...);
-    return inside &&
-           (!age_->has_holes.load(std::memory_order_relaxed) || detail::IsWritten(age_->whole.written, position));
+    return inside && (written_ == nullptr || detail::IsWritten(written_, position));
   }
 
   /// The elements of a view of one dimension whose elements are neighbours in memory (not of a column).
@@ -110,7 +116,7 @@ class View {
     requires(Rank == 1)
   {
     if (stride_[0] != 1) detail::ThrowColumn(*age_);
-    if (age_->has_holes.load(std::memory_order_relaxed)) {
+    if (written_ != nullptr) {
       for (int64_t i = 0; i < extent_[0]; ++i) At(first_ + i);
     }
     return data_ + first_;
@@ -139,14 +145,14 @@ class View {
     return index * stride_[d];
   }
   const T& At(int64_t position) const {
-    if (age_->has_holes.load(std::memory_order_relaxed)) [[unlikely]] {
-      if (!detail::IsWritten(age_->whole.written, position)) detail::ThrowHole(*age_, position);
-    }
+    if (written_ != nullptr && detail::IsHole(written_, position)) [[unlikely]]
+      detail::ThrowHole(*age_, position);
     return data_[position];
   }
 
   const detail::FieldAge* age_ = nullptr;
   const T* data_ = nullptr;
+  const std::atomic<uint64_t>* written_ = nullptr;  ///< of an age with holes
   int64_t first_ = 0;
   std::array<int64_t, Rank> extent_ = {};
   std::array<int64_t, Rank> stride_ = {};

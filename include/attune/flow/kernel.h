@@ -250,6 +250,7 @@ class SliceReader {
   void Prepare(const S& slice, detail::FieldAge* age, const int64_t* index, int inner) {
     view_.age_ = age;
     view_.data_ = reinterpret_cast<const T*>(age->whole.data);
+    view_.written_ = age->has_holes.load(std::memory_order_relaxed) ? age->whole.written : nullptr;
     view_.first_ = 0;
     move_ = 0;
     size_t which = 0;

@@ -176,6 +176,12 @@ StoredAge* Engine::Open(int field, int64_t age, const std::array<int64_t, kMaxRa
   if (stored == nullptr || stored->opened) return stored;
   FieldState& state = fields_[static_cast<size_t>(field)];
   stored->opened = true;
+  if (!state.pool.empty()) {
+    // What was given back last is likely still in a cache.
+    StoredAge* last = state.pool.back();
+    live_bytes_.fetch_add(last->Bytes() - stored->Bytes(), std::memory_order_relaxed);
+    stored->SwapMemory(last);
+  }
   std::array<int64_t, kMaxRank> wanted = extents;
   for (size_t dim = 0; dim < kMaxRank; ++dim) wanted[dim] = std::max(wanted[dim], state.last_extent[dim]);
   stored->Reserve(wanted);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace attune::flow::detail {
 namespace {
@@ -92,6 +93,12 @@ void StoredAge::SetRoom(const Index& extents) {
     elements *= extents[d];
   }
   Allocate(&first, std::max(elements, int64_t{1}));
+}
+
+void StoredAge::SwapMemory(StoredAge* other) {
+  std::swap(first, other->first);
+  std::swap(room, other->room);
+  std::swap(stride, other->stride);
 }
 
 void StoredAge::Reserve(const Index& extents) {

@@ -33,6 +33,8 @@ struct StoredAge : FieldAge {
   std::atomic<int64_t>* live_bytes = nullptr;  ///< of all fields together
   std::vector<Instances*> waiting;             ///< until it is complete
 
+  /// Takes the memory of another age of the same field, and gives it its own. @pre nobody uses either
+  void SwapMemory(StoredAge* other);
   /// Makes block 0 for these extents, if there is none. Smaller ones than it has had before are enlarged to those.
   void Reserve(const std::array<int64_t, kMaxRank>& extents);
   /// Counts what was stored and puts it into one piece. @return false: nothing was stored
