@@ -21,7 +21,7 @@ import time
 
 import real_programs_bench as real
 
-SAMPLE = "/usr/share/forensics-samples/original-files/movie*"
+SAMPLE = "/usr/share/forensics-samples/original-files/movie1/*.mp4"
 
 
 def sample():

@@ -77,7 +77,7 @@ class Thesis:
         figures = [json.loads(line) for line in out_of(os.path.join(self.options.build, "bench", "timers_bench")).splitlines()]
         value = {figure["figure"]: figure["value"] for figure in figures}
         counts = sorted({int(match[1]) for name in value for match in [re.search(r", (\d+) iterations", name)] if match})
-        drawing, panels = self.pyplot.subplots(2, 2, figsize=(8, 5.5), sharex=True, sharey=True)
+        drawing, panels = self.pyplot.subplots(2, 2, figsize=(8, 5.5), sharex=True, sharey=True, layout="constrained")
         print("| time source | measured | execution | difference |\n|---|---|---|---|")
         for clock, panel in zip(CLOCKS, panels.flat):
             both = {what: [value[f"probe, {clock}, {count} iterations: {what}"] for count in counts] for what in ("measured", "execution")}
