@@ -140,6 +140,7 @@ test_sanitizer() {
   [[ $2 == 0 ]] || labels='^sanitize'
   shift 2
   check "build $preset" end_build "$preset" --target "$@" || return 0
+  [[ $preset != asan ]] || check "locks in what asan does not build" lint_locks rest || true
   check_ctest "tests under $preset" "$preset" -L "$labels"
 }
 
