@@ -38,16 +38,10 @@ constexpr const char* kTaskGroup = "task_group";
 constexpr const char* kFlowGraph = "flow graph of two nodes";
 constexpr const char* kQueue = "P2G-like queue";
 
-int64_t CpuNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 double CpuEach(const std::function<void()>& work) {
-  const int64_t start = CpuNs();
+  const int64_t start = bench::CpuNs();
   work();
-  return static_cast<double>(CpuNs() - start) / kInstances;
+  return static_cast<double>(bench::CpuNs() - start) / kInstances;
 }
 
 std::vector<int> g_in(kInstances, 1);

@@ -1,9 +1,11 @@
-// k-means of 20000 points and 100 centres on two threads: what the timers of kernels cost a whole run, and a dataflow
-// graph beside loops of OpenMP that store the same distances.
+// k-means of 20000 points and 100 centres on two threads: the cost of the timers of kernels for a whole run, and a
+// dataflow graph beside loops of OpenMP that store the same distances.
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 

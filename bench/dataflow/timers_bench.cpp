@@ -1,4 +1,4 @@
-// What timing an instance costs: P2G's probe of its thesis (section 6.1) with each of its clocks, by the number of
+// Cost of timing an instance: P2G's probe of its thesis (section 6.1) with each of its clocks, by the number of
 // iterations, and the timers of a dataflow graph.
 
 #include <attune/flow.h>
@@ -76,12 +76,6 @@ void ReportProbe(const char* name, const Clock& clock, double ticks_a_ns) {
   }
 }
 
-int64_t CpuNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 /// Process CPU time of an empty instance.
 double GraphNs(int64_t instances, bool timing) {
   flow::Graph graph;
@@ -90,13 +84,13 @@ double GraphNs(int64_t instances, bool timing) {
   graph.AddKernel("make", flow::Store(in(a)),
                   [&values](flow::Out<int, 1>& out) { out.put_range(values.data(), std::ssize(values)); });
   graph.AddKernel("empty", flow::Fetch(in(a)[x]), flow::kEffects, [](int) {});
-  const int64_t start = CpuNs();
+  const int64_t start = bench::CpuNs();
   const flow::Report report = graph.Run({.threads = 1, .until = 9, .scheduler = "off", .timing = timing});
   if (!report.ok()) {
     std::fprintf(stderr, "timers_bench: %s\n", report.Describe().c_str());
     std::exit(1);
   }
-  return static_cast<double>(CpuNs() - start) / static_cast<double>(10 * instances);
+  return static_cast<double>(bench::CpuNs() - start) / static_cast<double>(10 * instances);
 }
 
 void ReportGraph() {

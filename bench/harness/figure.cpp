@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -42,6 +43,12 @@ void Report(const Figure& figure) {
 
 void ReportUnavailable(const std::string& name, const std::string& reason) {
   PrintLine({{"figure", name}, {"unavailable", reason}});
+}
+
+int64_t CpuNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
 }
 
 int64_t TimeNs(const std::function<void()>& work) {

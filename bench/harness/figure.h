@@ -42,6 +42,9 @@ void ReportUnavailable(const std::string& name, const std::string& reason);
 /// Monotonic time that `work` takes, in nanoseconds.
 int64_t TimeNs(const std::function<void()>& work);
 
+/// CPU time of the process until now, in nanoseconds.
+int64_t CpuNs();
+
 /// The median over `rounds` of TimeNs(work) / per, in nanoseconds.
 double MedianNs(const std::function<void()>& work, double per, int rounds = 21);
 

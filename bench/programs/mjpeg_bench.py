@@ -34,6 +34,12 @@ def run(*command, threads=None):
     return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
+def write_original(video, frames, path):
+    """The uncompressed video that is coded: CIF, repeated up to so many frames."""
+    run("ffmpeg", "-hide_banner", "-nostdin", "-stream_loop", "-1", "-i", video, "-frames:v", str(frames), "-vf", "scale=352:288",
+        "-pix_fmt", "yuv420p", "-an", path)
+
+
 def psnr(video, original):
     """Decibels of all planes together."""
     text = run("ffmpeg", "-hide_banner", "-nostdin", "-i", video, "-i", original, "-lavfi", "psnr", "-f", "null", "-")
@@ -72,8 +78,7 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix="attune-bench-") as folder:
         original = os.path.join(folder, "in.y4m")
-        run("ffmpeg", "-hide_banner", "-nostdin", "-stream_loop", "-1", "-i", video, "-frames:v", str(options.frames), "-vf", "scale=352:288",
-            "-pix_fmt", "yuv420p", "-an", original)
+        write_original(video, options.frames, original)
         rows = ways(options.build, folder, original, options.threads)
         seconds = {name: [] for name, _ in rows}
         for _ in range(options.rounds):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The figures and tables of chapter 6 of P2G's thesis, drawn from runs of attune on this machine.
 
-    p2g_thesis BUILD [--images FOLDER] [--rounds N] [--frames N] [--threads N]
+    p2g_thesis BUILD [--images FOLDER] [--rounds N] [--frames N] [--threads N] [--video FILE]
 
 BUILD has bin/attune, bench/timers_bench, examples/p2g_kmeans and examples/p2g_mjpeg. Pictures are written into FOLDER (docs/images/thesis),
 tables as Markdown to standard output. It needs ffmpeg, graphviz and matplotlib, and takes some minutes.
@@ -29,7 +29,7 @@ def out_of(*command):
 
 
 def report_of(*command):
-    """What a program of the examples tells of its run."""
+    """The report that a program of the examples prints of its run."""
     return subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
 
 
@@ -48,8 +48,7 @@ class Thesis:
         self.video = os.path.join(folder, "in.y4m")
         self.coded = os.path.join(folder, "out.avi")
         sample = options.video or mjpeg_bench.sample()
-        out_of("ffmpeg", "-v", "error", "-nostdin", "-stream_loop", "-1", "-i", sample, "-frames:v", str(options.frames), "-vf",
-               "scale=352:288", "-pix_fmt", "yuv420p", "-an", self.video)
+        mjpeg_bench.write_original(sample, options.frames, self.video)
 
     def kmeans(self, threads, scheduler, timing="timed"):
         return [os.path.join(self.options.build, "examples", "p2g_kmeans"), *KMEANS, str(threads), scheduler, timing]
@@ -82,7 +81,7 @@ class Thesis:
         for clock, panel in zip(CLOCKS, panels.flat):
             both = {what: [value[f"probe, {clock}, {count} iterations: {what}"] for count in counts] for what in ("measured", "execution")}
             for what, style in (("execution", "s-"), ("measured", "o-")):
-                # What a clock of 1 us takes for nothing has no place on a logarithmic scale.
+                # Zero, which a clock of 1 us gives, has no place on a logarithmic scale.
                 panel.loglog(counts, [ns if ns > 0 else float("nan") for ns in both[what]], style, label=what)
             panel.set_title(clock)
             panel.set_xlabel("iterations")

@@ -50,8 +50,8 @@ class Notifier {
   int64_t end_ = 0;
 };
 
-/// Of a complete age. Pure and not inline: around a load of an atomic, compilers take extents and strides from memory
-/// again.
+/// True where nobody stored. @pre the age is complete. Pure and not inline: around a load of an atomic, compilers take
+/// extents and strides from memory again.
 [[gnu::pure, gnu::noinline]] inline bool IsHole(const std::atomic<uint64_t>* written, int64_t position) {
   return !IsWritten(written, position);
 }

@@ -177,7 +177,7 @@ StoredAge* Engine::Open(int field, int64_t age, const std::array<int64_t, kMaxRa
   FieldState& state = fields_[static_cast<size_t>(field)];
   stored->opened = true;
   if (!state.pool.empty()) {
-    // What was given back last is likely still in a cache.
+    // Memory that was given back last is likely still in a cache.
     StoredAge* last = state.pool.back();
     live_bytes_.fetch_add(last->Bytes() - stored->Bytes(), std::memory_order_relaxed);
     stored->SwapMemory(last);
