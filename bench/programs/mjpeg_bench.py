@@ -3,7 +3,7 @@
 
     mjpeg_bench BUILD [--video FILE] [--frames N] [--threads N] [--rounds N] [--table]
 
-BUILD has examples/p2g_mjpeg and bench/mjpeg_loop. Any video that ffmpeg reads is scaled to CIF; without one it is that of Debian's
+BUILD has examples/p2g_mjpeg and bench/dataflow/mjpeg_loop. Any video that ffmpeg reads is scaled to CIF; without one it is that of Debian's
 package forensics-samples-files, repeated up to N frames (1 000). Wall time of whole programs, reading and writing included. The quality
 of each is measured against the uncompressed video (PSNR, by ffmpeg), its frames are counted by ffprobe.
 """
@@ -55,7 +55,7 @@ def ways(build, folder, original, threads):
     def out(name):
         return os.path.join(folder, name.replace(" ", "-") + ".avi")
     flow = os.path.join(build, "examples", "p2g_mjpeg")
-    rows = [("parallel loop", [os.path.join(build, "bench", "mjpeg_loop"), original, out("parallel loop")])]
+    rows = [("parallel loop", [os.path.join(build, "bench", "dataflow", "mjpeg_loop"), original, out("parallel loop")])]
     for way in ("turbo", "fast", "naive"):
         rows.append(("flow " + way, [flow, original, out("flow " + way), way, str(threads)]))
     rows.append(("ffmpeg", ["ffmpeg", "-hide_banner", "-nostdin", "-y", "-i", original, "-threads", str(threads), "-c:v", "mjpeg",
