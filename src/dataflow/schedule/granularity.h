@@ -33,7 +33,7 @@ struct Chain {
 
 class Granularity {
  public:
-  /// @param chains those that the graph has  @param sizes_known whether the instances of an age are counted in advance
+  /// @param chains those that the graph has
   Granularity(Policy policy, std::vector<std::string> kernels, std::vector<Chain> chains);
 
   /// Instances that are dispatched together now. @thread any  @cost a load
