@@ -21,6 +21,7 @@ FORMULAS = {
     "share": "largest(share(signals))",
     "ratio": "100 * level(signals) / level(over)",
     "margin": "level(over) - level(signals)",
+    "surplus": "max(0, rate(signals) - rate(over))",
     "overlap": "max(0, share(signals) / 100 - (1 - min(100, largest(share(over))) / 100) * elements(share(signals)))",
 }
 OF_ONE_TIME = {"overlap"}
@@ -129,7 +130,7 @@ def measured(value):
     if value.get("per", 1) != 1:
         names += f" / {value['per']:.0e}".replace("e+0", "e")
     return {"level": f"{names}", "rate": f"rate of {names}", "share": f"{names}, of the most that is possible", "ratio": f"{names} of {over}",
-            "margin": f"{over} less {names}", "overlap": f"{names} beside {over}"}[value["as"]]
+            "margin": f"{over} less {names}", "surplus": f"rate of {names} less that of {over}", "overlap": f"{names} beside {over}"}[value["as"]]
 
 
 def number(value):

@@ -75,7 +75,8 @@ Status ModuleProcess::Greet(const ModuleOptions& options) {
     return Error{Errc::kInvalidArgument,
                  fmt::format("{} is the module '{}': its file is called like it", options.choice.file, hello_.name),
                  fmt::format("call the file {}.so", hello_.name)};
-  ATTUNE_TRY(const std::string enabled, Ask(Word::kEnable, "", [](const ValueRow&) {}));
+  const auto enabled = Ask(Word::kEnable, "", [](const ValueRow&) {});
+  if (!enabled.ok()) return enabled.error();
   return {};
 }
 

@@ -39,7 +39,7 @@ class ModuleProcess {
 
   /// Starts it, lets it open, and enables it. Errors: why it cannot be used. @cost some ms; at most open_ns
   static Result<ModuleProcess> Start(const ModuleOptions& options);
-  ModuleProcess(ModuleProcess&&) = default;
+  ModuleProcess(ModuleProcess&&) noexcept = default;
   ModuleProcess& operator=(ModuleProcess&&) = delete;
   /// Ends it: within answer_ns, or by force.
   ~ModuleProcess();

@@ -31,7 +31,7 @@ struct Variable {
 };
 
 /// Longest text of a variable.
-inline constexpr size_t kMaxTextBytes = 64 * 1024;
+inline constexpr size_t kMaxTextBytes = size_t{64} << 10;
 
 /// The value for people: "-3", "0.25", "true", "kFast", "a text". @pre bytes.size() == variable.bytes
 std::string ToText(const Variable& variable, std::span<const std::byte> bytes);

@@ -27,9 +27,13 @@ struct Word {
   /// Words that the session writes change in their lowest byte only (wire/ring.h).
   uint32_t most = 255;
 };
-constexpr std::array<Word, 5> kWords{{{"openmp_team", offsetof(RingHeader, openmp_team), true},
+constexpr std::array<Word, 8> kWords{{{"openmp_team", offsetof(RingHeader, openmp_team), true},
                                       {"openmp_chunk", offsetof(RingHeader, openmp_chunk), true},
                                       {"openmp_schedule", offsetof(RingHeader, openmp_schedule), true},
+                                      {"machine_alarms", offsetof(RingHeader, machine_alarms), true},
+                                      {"machine_others", offsetof(RingHeader, machine_others), true},
+                                      // Half written it is wrong by minutes, for one look of the program.
+                                      {"machine_seconds", offsetof(RingHeader, machine_seconds), true, UINT32_MAX},
                                       {"openmp_widest", offsetof(RingHeader, openmp_widest), false},
                                       {"openmp_loops", offsetof(RingHeader, openmp_loops), false}}};
 

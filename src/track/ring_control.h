@@ -32,7 +32,8 @@ class RingControl {
   uint64_t start_ticks() const { return start_ticks_; }
   int fd() const { return file_.get(); }
 
-  /// Words: "openmp_team", "openmp_chunk", "openmp_schedule"; the probe writes "openmp_widest" and "openmp_loops".
+  /// Words: "openmp_team", "openmp_chunk", "openmp_schedule", "machine_alarms", "machine_others",
+  /// "machine_seconds"; the probe writes "openmp_widest" and "openmp_loops".
   /// Error: kNotFound: there is no such word
   Result<uint32_t> ReadWord(std::string_view word) const;
   Status WriteWord(std::string_view word, uint32_t value) const;

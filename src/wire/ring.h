@@ -156,13 +156,20 @@ typedef struct RingCall {
   uint8_t pad1[64 - 16];
 } RingCall;
 
-/// First page of the file. `magic` is stored last, with release: until then the file is being set up.
 /// Loops of OpenMP of which the session can choose how they are shared out.
 enum RingLoops {
   kRingLoopsRuntime = 1,  ///< schedule(runtime)
   kRingLoopsDynamic = 2,  ///< schedule(dynamic) or schedule(guided)
 };
 
+/// RingHeader::machine_alarms.
+enum RingAlarms {
+  kRingAlarmMemory = 1,
+  kRingAlarmHeat = 2,
+  kRingAlarmLoad = 4,
+};
+
+/// First page of the file. `magic` is stored last, with release: until then the file is being set up.
 typedef struct RingHeader {
   // Written once by the program.
   uint64_t magic;
@@ -194,7 +201,10 @@ typedef struct RingHeader {
   uint32_t command;          ///< number of the last one in RingHeader::call; written behind it
   uint32_t openmp_chunk;     ///< iterations that a thread takes at once of a dynamic or guided loop; 0: as it asks for
   uint32_t openmp_schedule;  ///< omp_sched_t of loops whose schedule is chosen at run time; 0: as the program asks for
-  uint8_t pad1[128 - 32];
+  uint32_t machine_alarms;   ///< kinds of alarms that are raised: RingAlarms
+  uint32_t machine_others;   ///< CPUs that other programs have, rounded, at most 255; 0 without kRingAlarmLoad
+  uint32_t machine_seconds;  ///< CLOCK_MONOTONIC when the two were written last: once a second while one is not 0
+  uint8_t pad1[128 - 44];
 
   // Written by the program, by all of its threads.
   uint32_t names_used;         ///< allocated bytes of the names area

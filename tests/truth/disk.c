@@ -2,7 +2,7 @@
 // Usage: disk read|sync|cached|pipe FOLDER
 // `read` and `sync` wait; `cached` only copies, and `pipe` waits for another thread, which rests.
 
-#define _GNU_SOURCE
+#define _GNU_SOURCE  // NOLINT(bugprone-reserved-identifier)
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -57,6 +57,14 @@ struct RunOptions {
   int64_t ahead = 16;     ///< how many ages of a field may be there at a time, so that a fast producer waits
   int64_t memory = 0;     ///< not 0: bytes of fields from which on no further age starts while another one can end
   int64_t max_extent = int64_t{1} << 40;  ///< the largest index that may be stored is one less
+  /// Groups of CPUs, as in "0-3;4-7": workers are bound to one of them, get the same part of each age, and take from
+  /// the other groups when there is nothing left in their own. "off": none. Empty: the NUMA nodes, where there are as
+  /// many workers as the process has CPUs.
+  std::string nodes = {};
+  /// Under attune, makes room where an alarm is raised: fewer threads, down to half, beside other programs
+  /// (cpu.others) and where the machine is too hot; one age after the other where memory is short. Thresholds are those
+  /// of the alarms (attune/machine.h).
+  bool follow_machine = false;
   /// Code of kernels that have several (For): "cpu", "avx2", "avx512"; others run what is for every machine. Empty: the
   /// most capable one that this machine can run.
   std::string implementation = {};
@@ -94,6 +102,8 @@ class RunningGraph {
   void SetTiming(bool on);
   /// The cost of each kernel until now, while it runs. @cost some us
   std::vector<KernelCost> Costs() const;
+  /// Decisions of the scheduler until now. @cost some us
+  std::vector<Decision> Decisions() const;
   /// The cost since the call before; the first time since the start. What Costs() and the report say is not changed.
   std::vector<KernelCost> CostsSinceLast();
 

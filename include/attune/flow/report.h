@@ -87,9 +87,9 @@ struct KernelCost {
 
 /// A decision of the scheduler.
 struct Decision {
-  int64_t t_ns = 0;  ///< since the start of the run
-  std::string kernel;
-  std::string change;             ///< "grain 1 -> 64", "fuse mul2 + plus5", "split mul2 + plus5"
+  int64_t t_ns = 0;               ///< since the start of the run
+  std::string kernel;             ///< empty: the run as a whole
+  std::string change;             ///< "grain 1 -> 64", "fuse mul2 + plus5", "split mul2 + plus5", "threads 4 -> 2"
   std::string reason;             ///< with the figures that it follows from
   double dispatch_ns_before = 0;  ///< an instance, when it was decided
   double dispatch_ns_after = 0;   ///< an instance, at the next decision or at the end; 0: not measured

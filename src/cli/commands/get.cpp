@@ -19,10 +19,10 @@ struct Options {
 };
 
 Result<int> Run(const Options& options) {
-  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  ATTUNE_TRY(const pid_t pid, session::ParseProcess(options.pid));
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, session::KnobsOf(pid));
   model::Knob variable;
   ATTUNE_TRY(const model::Knob* knob, session::KnobOrVariable(knobs, options.knob, variable));
-  ATTUNE_TRY(const pid_t pid, session::ParseProcess(options.pid));
   ATTUNE_TRY(const auto settings, session::GetByHand(*knob, pid));
   if (options.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();

@@ -514,7 +514,7 @@ Result<Listing> ListKnobsOf(const std::string& pid_text, const std::string& only
   ATTUNE_TRY(const pid_t pid, session::ParseProcess(pid_text));
   if (session::TargetOf(pid).start_ticks == 0)
     return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
-  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, session::KnobsOf(pid));
   if (!only.empty()) ATTUNE_CHECK_OK(model::FindKnob(knobs, only));
   std::vector<std::string> by_call;
   for (const model::Knob& knob : knobs) {

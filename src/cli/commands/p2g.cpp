@@ -32,9 +32,11 @@ struct Options {
   std::string file;
   std::vector<std::string> more;  ///< positionals behind the file
   std::string output;
-  std::string threads, until, scheduler, perturb, ahead, memory, max_extent, implementation, kernel_timeout, keep;
+  std::string threads, until, scheduler, nodes, perturb, ahead, memory, max_extent, implementation, kernel_timeout,
+      keep;
   std::string program, kernel, age, index;
   bool checksum = false;
+  bool follow_machine = false;
   bool costs = false;
   bool json = false;
   bool kernels = false;
@@ -55,6 +57,7 @@ std::vector<std::string> ProgramOptions(const Options& options) {
   std::vector<std::string> words = WordsOf({{"--threads", &options.threads},
                                             {"--until", &options.until},
                                             {"--scheduler", &options.scheduler},
+                                            {"--nodes", &options.nodes},
                                             {"--perturb", &options.perturb},
                                             {"--ahead", &options.ahead},
                                             {"--memory", &options.memory},
@@ -63,6 +66,7 @@ std::vector<std::string> ProgramOptions(const Options& options) {
                                             {"--keep", &options.keep}});
   if (options.checksum) words.emplace_back("--checksum");
   if (options.costs) words.emplace_back("--costs");
+  if (options.follow_machine) words.emplace_back("--follow-machine");
   return words;
 }
 
@@ -347,6 +351,12 @@ std::vector<Option> OptionsInto(Options* options) {
        &options->scheduler,
        Complete::kNothing,
        {"guided", "off"}},
+      {"--nodes",
+       "GROUPS",
+       "run: groups of CPUs that share an age, as in 0-3;4-7, or off; default: the NUMA nodes",
+       &options->nodes,
+       Complete::kNothing,
+       {"off"}},
       {"--implementation", "CAPABILITY",
        "run, replay: code of kernels that have several; default: the most capable one that this machine can run",
        &options->implementation, Complete::kNothing, CapabilityNames()},
@@ -360,6 +370,8 @@ std::vector<Option> OptionsInto(Options* options) {
       {"--max-extent", "N", "run: the largest extent of a field", &options->max_extent},
       {"--checksum", "", "run: print a checksum of each field, on standard error", &options->checksum},
       {"--costs", "", "run: print what each kernel cost, on standard error", &options->costs},
+      {"--follow-machine", "", "run, under attune: make room while an alarm of memory, heat or cpu.others is raised",
+       &options->follow_machine},
       {"--kernel", "NAME", "replay: the kernel; default: the instance at which the run failed or timed out",
        &options->kernel},
       {"--age", "N", "replay: the age of the instance, of kernels that have one", &options->age},

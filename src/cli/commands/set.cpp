@@ -22,11 +22,11 @@ Result<int> Run(const Options& options) {
   if (equals == std::string::npos)
     return Error{Errc::kInvalidArgument, fmt::format("'{}' is not KNOB=VALUE", options.setting),
                  "as in attune set cpu.nice=5 -p 4711"};
-  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  ATTUNE_TRY(const pid_t pid, session::ParseProcess(options.pid));
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, session::KnobsOf(pid));
   model::Knob variable;
   ATTUNE_TRY(const model::Knob* knob, session::KnobOrVariable(knobs, options.setting.substr(0, equals), variable));
   ATTUNE_TRY(const std::string value, model::CheckValue(*knob, options.setting.substr(equals + 1)));
-  ATTUNE_TRY(const pid_t pid, session::ParseProcess(options.pid));
   if (knob->scope == model::KnobScope::kMachine && options.allow != "machine")
     return Error{Errc::kInvalidArgument, fmt::format("{} also changes what other programs get", knob->name),
                  "--allow machine sets it all the same"};

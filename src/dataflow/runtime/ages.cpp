@@ -367,7 +367,7 @@ bool Engine::MustWait(const Instances& instances) const {
     // Ages that were only asked for hold nothing.
     const auto oldest = std::find_if(live.begin(), live.end(),
                                      [](const auto& each) { return each.second->opened && !each.second->pinned; });
-    if (oldest != live.end() && oldest->first + options_.ahead <= instances.age + store.age) return true;
+    if (oldest != live.end() && oldest->first + ahead_ <= instances.age + store.age) return true;
   }
   return options_.memory > 0 && (busy_ > 0 || keeping_ > 0) && !info.stores.empty() &&
          live_bytes_.load(std::memory_order_relaxed) >= options_.memory;
@@ -424,7 +424,7 @@ void Engine::Start(Instances* instances) {
     deadlines_->Watch(instances->kernel, instances->age, instances->serial, MonotonicNow() + info.deadline_ns);
   }
   OpenTargetsLocked(instances);
-  workers_->Push(workers_->Current(), {instances, 0, instances->total});
+  workers_->Share({instances, 0, instances->total});
 }
 
 void Engine::OpenTargets(Instances* instances) {

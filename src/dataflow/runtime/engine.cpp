@@ -9,14 +9,31 @@
 #include "dataflow/runtime/deadlines.h"
 #include "dataflow/runtime/idle.h"
 #include "dataflow/runtime/keeper.h"
+#include "dataflow/runtime/nodes.h"
 #include "dataflow/runtime/publisher.h"
 
 namespace attune::flow::detail {
 namespace {
 
-int CpusOfProcess() {
+cpu_set_t AllowedCpus() {
   cpu_set_t set;
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
+int CpusOfProcess() {
+  const cpu_set_t allowed = AllowedCpus();
+  return std::max(1, CPU_COUNT(&allowed));
+}
+
+/// @return false, with `problem`: options.nodes makes no sense
+bool NodesOf(const RunOptions& options, int threads, std::vector<cpu_set_t>* nodes, std::string* problem) {
+  if (options.nodes == "off") return true;
+  const cpu_set_t allowed = AllowedCpus();
+  if (!options.nodes.empty()) return ParseNodes(options.nodes, allowed, nodes, problem);
+  // Several runs beside each other that do not take all CPUs must not be bound to the same ones.
+  if (threads >= CPU_COUNT(&allowed)) *nodes = NodesIn("/sys/devices/system/node", allowed);
+  return true;
 }
 
 Policy PolicyOf(const RunOptions& options) {
@@ -45,11 +62,16 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
     : RunBase(graph, PolicyOf(options), NamesOf(graph), ChainsOf(graph, options.until)),
       options_(options),
       until_(options.until < 0 ? kNoLimit : options.until),
+      wanted_threads_(std::clamp(options.threads > 0 ? options.threads : CpusOfProcess(), 1, Workers::kMost)),
       fields_(graph.fields.size()),
-      kernels_(graph.kernels.size()) {
-  const int threads = options.threads > 0 ? options.threads : CpusOfProcess();
+      kernels_(graph.kernels.size()),
+      ahead_(options.ahead) {
+  const int threads = WantedThreads();
+  std::string problem;
+  std::vector<cpu_set_t> nodes;
+  const bool are_nodes = NodesOf(options, threads, &nodes, &problem);
   workers_ = std::make_unique<Workers>(this, graph.kernels.size(), threads, options.perturb, options.timing,
-                                       options.kernel_timeout.count() > 0);
+                                       options.kernel_timeout.count() > 0, nodes);
   const auto has_deadline = [](const KernelInfo& kernel) { return kernel.deadline_ns > 0; };
   const bool deadlines = std::any_of(graph.kernels.begin(), graph.kernels.end(), has_deadline);
   if (deadlines) deadlines_ = std::make_unique<Deadlines>(this, workers_.get());
@@ -58,11 +80,10 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
     fields_[f].last_extent = graph.fields[f].expected;
   }
   Policy policy;
-  std::string problem;
   std::optional<Error> error = MakePlan(graph, options.until, &plan_);
   std::optional<Error> no_code = ChooseImplementations(graph, options.implementation, HasCapability, &chosen_);
   if (!error) error = std::move(no_code);
-  if (!error && !ParsePolicy(options.scheduler, &policy, &problem))
+  if (!error && (!are_nodes || !ParsePolicy(options.scheduler, &policy, &problem)))
     error = Error{ErrorKind::kGraph, "", "", -1, {}, problem};
   for (const auto& [first, second] : policy.fused) {
     const auto is_pair = [&](const Chain& chain) {
@@ -89,12 +110,50 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
     }
   }
   workers_->SetCount(threads);
-  publisher_ = Publisher::Start([this] { return Publisher::Costs{Costs(), Threads(), NowNs()}; });
+  if (attune_on()) Publish(policy);
   if (options.kernel_timeout.count() > 0) {
     watchdog_ = std::make_unique<Watchdog>(
         options.kernel_timeout.count(), [this] { return workers_->Cells(); },
         [this](const InstanceId& instance) { TimedOut(instance); });
   }
+}
+
+/// Under attune: what it costs, and what it is told.
+void Engine::Publish(const Policy& policy) {
+  steering_ = std::make_unique<Steering>(
+      this, Steering::Values{WantedThreads(), policy.guided ? 0 : policy.grain, options_.ahead},
+      options_.follow_machine, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  publisher_ = std::make_unique<Publisher>([this] { return Publisher::Costs{Costs(), Threads(), NowNs()}; },
+                                           [this] { steering_->Look(); });
+}
+
+void Engine::SetThreads(int threads) {
+  wanted_threads_.store(std::clamp(threads, 1, Workers::kMost), std::memory_order_relaxed);
+  SetWorkers();
+}
+
+void Engine::LimitThreads(int most) {
+  if (most_threads_.exchange(most, std::memory_order_relaxed) != most) SetWorkers();
+}
+
+void Engine::SetWorkers() {
+  workers_->SetCount(std::min(WantedThreads(), most_threads_.load(std::memory_order_relaxed)));
+}
+
+void Engine::SetGrain(int64_t grain) {
+  if (grain == 0) SetTiming(true);
+  granularity_.SetGrain(grain);
+}
+
+void Engine::SetAhead(int64_t ages) {
+  const MutexLock lock(lock_);
+  ahead_ = ages;
+  feed_changed_.NotifyAll();
+  if (!ended_) Drain();
+}
+
+void Engine::Note(std::string change, std::string reason) {
+  granularity_.Note(NowNs(), std::move(change), std::move(reason));
 }
 
 Engine::~Engine() {
@@ -243,7 +302,7 @@ bool Engine::PushFeed(int field, const void* values, int64_t count) {
     const auto& live = state.live.entries();
     const auto oldest = std::find_if(live.begin(), live.end(),
                                      [](const auto& each) { return each.second->opened && !each.second->pinned; });
-    return ended_ || !state.feed_open || oldest == live.end() || oldest->first + options_.ahead > state.feed_next;
+    return ended_ || !state.feed_open || oldest == live.end() || oldest->first + ahead_ > state.feed_next;
   };
   feed_changed_.Wait(lock, has_room);
   const int64_t age = state.feed_next;

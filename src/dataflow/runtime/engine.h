@@ -15,6 +15,7 @@
 #include "dataflow/runtime/age_table.h"
 #include "dataflow/runtime/instances.h"
 #include "dataflow/runtime/plan.h"
+#include "dataflow/runtime/steering.h"
 #include "dataflow/runtime/stored_age.h"
 #include "dataflow/runtime/workers.h"
 #include "dataflow/schedule/granularity.h"
@@ -25,7 +26,7 @@ class Deadlines;
 class Keeper;
 class Publisher;
 
-class Engine final : public RunBase {
+class Engine final : public RunBase, public Steered {
  public:
   Engine(const GraphInfo& graph, const RunOptions& options);
   ~Engine() override;
@@ -35,14 +36,22 @@ class Engine final : public RunBase {
   // ---- for RunningGraph
   const Report& Wait();
   void Cancel();
-  void SetThreads(int threads) { workers_->SetCount(threads); }
+  void SetThreads(int threads) override;
   int Threads() const { return workers_->Count(); }
   void SetTiming(bool on) { workers_->timing.store(on, std::memory_order_relaxed); }
   std::vector<KernelCost> Costs() const;
   std::vector<KernelCost> CostsSinceLast();
+  std::vector<Decision> Decisions() const { return granularity_.Decisions(); }
   bool PushFeed(int field, const void* values, int64_t count);
   void CloseFeed(int field);
   const FieldAge* KeptAge(int field, int64_t age) const;
+
+  // ---- for what steers it (SetThreads() above, too)
+  int WantedThreads() const override { return wanted_threads_.load(std::memory_order_relaxed); }
+  void LimitThreads(int most) override;
+  void SetGrain(int64_t grain) override;
+  void SetAhead(int64_t ages) override;
+  void Note(std::string change, std::string reason) override;
 
   // ---- for workers and bodies
   void Done(Instances* instances, int64_t count) override;
@@ -115,6 +124,8 @@ class Engine final : public RunBase {
   bool HoleError(const StoredAge& stored) ATTUNE_REQUIRES(lock_);
 
   // engine.cpp
+  void Publish(const Policy& policy);
+  void SetWorkers();
   void End(Outcome outcome) ATTUNE_REQUIRES(lock_);
   void FailLocked(Error error) ATTUNE_REQUIRES(lock_);
   void MakeReport();
@@ -130,6 +141,8 @@ class Engine final : public RunBase {
   const int64_t until_;
   Plan plan_;
   std::atomic<int64_t> live_bytes_ = 0;
+  std::atomic<int> wanted_threads_;
+  std::atomic<int> most_threads_ = Workers::kMost;
 
   mutable Mutex lock_;
   CondVar ended_changed_;
@@ -139,6 +152,7 @@ class Engine final : public RunBase {
   std::deque<Instances*> finish_ ATTUNE_GUARDED_BY(lock_);
   std::deque<Instances*> ready_ ATTUNE_GUARDED_BY(lock_);
   std::vector<Instances*> held_ ATTUNE_GUARDED_BY(lock_);
+  int64_t ahead_ ATTUNE_GUARDED_BY(lock_);        ///< ages of a field that may be there
   int64_t live_ ATTUNE_GUARDED_BY(lock_) = 0;     ///< instances that are not finished, by kernel and age
   int64_t busy_ ATTUNE_GUARDED_BY(lock_) = 0;     ///< of those: started, and their number is known
   int64_t zombies_ ATTUNE_GUARDED_BY(lock_) = 0;  ///< finished, but a late body still runs
@@ -154,6 +168,7 @@ class Engine final : public RunBase {
   Report report_;
   std::unique_ptr<Deadlines> deadlines_;
   std::unique_ptr<Keeper> keeper_;
+  std::unique_ptr<Steering> steering_;
   std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<Workers> workers_;  ///< the last one: its threads use the others

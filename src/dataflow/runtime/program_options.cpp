@@ -1,5 +1,6 @@
 #include "dataflow/runtime/program_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -64,6 +65,17 @@ bool ReadIndex(std::string_view text, std::vector<int64_t>* index) {
   return false;
 }
 
+/// An option without a value.
+struct Flag {
+  std::string_view name;
+  void (*set)(ProgramOptions& options);
+};
+constexpr Flag kFlags[] = {
+    {"--checksum", [](ProgramOptions& options) { options.run.checksum = true; }},
+    {"--costs", [](ProgramOptions& options) { options.costs = true; }},
+    {"--follow-machine", [](ProgramOptions& options) { options.run.follow_machine = true; }},
+};
+
 /// An option with a text. `set` returns what it takes, where it does not take that.
 struct TextOption {
   std::string_view name;
@@ -74,6 +86,11 @@ constexpr TextOption kTexts[] = {
      [](ProgramOptions& options, std::string_view value) {
        options.run.scheduler = value;
        return static_cast<const char*>(nullptr);
+     }},
+    {"--nodes",
+     [](ProgramOptions& options, std::string_view value) {
+       options.run.nodes = value;
+       return value.empty() ? "groups of CPUs, as in 0-3;4-7, or off" : nullptr;
      }},
     {"--implementation",
      [](ProgramOptions& options, std::string_view value) {
@@ -155,14 +172,17 @@ bool Fits(const ProgramOptions& options, std::string* problem) {
 std::optional<ProgramOptions> ReadProgramOptions(const std::vector<std::string_view>& words, std::string* problem) {
   ProgramOptions options;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--checksum" || words[i] == "--costs") {
-      (words[i] == "--costs" ? options.costs : options.run.checksum) = true;
+    const auto flag = std::ranges::find(kFlags, words[i], &Flag::name);
+    if (flag != std::end(kFlags)) {
+      flag->set(options);
       continue;
     }
     const size_t equals = words[i].find('=');
     const std::string_view name = words[i].substr(0, equals);
     if (!IsKnown(name)) {
-      *problem = "there is no option " + Quoted(name) + ": --checksum, --costs";
+      *problem = "there is no option " + Quoted(name) + ":";
+      for (const Flag& each : kFlags) *problem += " " + std::string(each.name) + ",";
+      problem->pop_back();
       for (const NumberOption& option : kNumbers) *problem += ", " + std::string(option.name);
       for (const TextOption& option : kTexts) *problem += ", " + std::string(option.name);
       return {};

@@ -126,12 +126,8 @@ void Publisher::Kernel::Tell(const KernelCost& cost) {
   for (const auto& [first, counter] : behind) attune_counter(counter, first == cost.fused_into ? 1 : 0);
 }
 
-std::unique_ptr<Publisher> Publisher::Start(std::function<Costs()> costs) {
-  if (!attune_on()) return nullptr;
-  return std::unique_ptr<Publisher>(new Publisher(std::move(costs)));
-}
-
-Publisher::Publisher(std::function<Costs()> costs) : costs_(std::move(costs)) {
+Publisher::Publisher(std::function<Costs()> costs, std::function<void()> look)
+    : costs_(std::move(costs)), look_(std::move(look)) {
   for (const KernelCost& cost : costs_().kernels) kernels_.emplace_back(cost);
   run_ = std::make_unique<Run>();
   thread_ = std::thread([this] { Loop(); });
@@ -154,6 +150,7 @@ void Publisher::Loop() {
   pthread_setname_np(pthread_self(), "flow publisher");
   while (true) {
     Publish();
+    look_();
     MutexLock lock(mutex_);
     const Idle idle;
     if (!stop_) changed_.WaitFor(lock, kPeriod);

@@ -1,6 +1,7 @@
 #pragma once
 /// Costs of a run for attune, ten times a second, where the program runs under it: counters of attune/work.h, and by
-/// the same names what there is beyond: ages, ranges, and how kernels depend on each other.
+/// the same names what there is beyond: ages, ranges, and how kernels depend on each other. As often the run looks
+/// whether it is to change.
 
 #include <functional>
 #include <memory>
@@ -20,8 +21,9 @@ class Publisher {
     int threads = 0;
     int64_t wall_ns = 0;  ///< since the start of the run
   };
-  /// @param costs called by the publisher's thread  @return nullptr: nobody watches
-  static std::unique_ptr<Publisher> Start(std::function<Costs()> costs);
+  /// @param costs, look called by the publisher's thread, one after the other
+  /// @pre somebody watches: attune_on()
+  Publisher(std::function<Costs()> costs, std::function<void()> look);
   ~Publisher();  ///< @pre Stop()
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
@@ -31,11 +33,11 @@ class Publisher {
  private:
   struct Kernel;
   struct Run;
-  explicit Publisher(std::function<Costs()> costs);
   void Loop();
   void Publish();
 
-  std::function<Costs()> costs_;
+  const std::function<Costs()> costs_;
+  const std::function<void()> look_;
   std::vector<Kernel> kernels_;
   std::unique_ptr<Run> run_;
   Mutex mutex_;

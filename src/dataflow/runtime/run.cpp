@@ -12,6 +12,7 @@ void RunningGraph::SetThreads(int threads) { engine_->SetThreads(threads); }
 int RunningGraph::Threads() const { return engine_->Threads(); }
 void RunningGraph::SetTiming(bool on) { engine_->SetTiming(on); }
 std::vector<KernelCost> RunningGraph::Costs() const { return engine_->Costs(); }
+std::vector<Decision> RunningGraph::Decisions() const { return engine_->Decisions(); }
 std::vector<KernelCost> RunningGraph::CostsSinceLast() { return engine_->CostsSinceLast(); }
 
 RunningGraph Graph::Start(const RunOptions& options) const {

@@ -20,10 +20,11 @@
 namespace attune::flow::detail {
 namespace {
 
-constexpr int kSearches = 30;            // rounds, of about half a microsecond each, before a worker parks
-constexpr int64_t kMostGathered = 256;   // instances that wait to become one range
-constexpr double kWorthWakingNs = 5000;  // waking a thread costs about that
-constexpr int64_t kEvenIfCheap = 4;      // ranges that may lie in a deque while others sleep
+constexpr int kSearches = 30;                 // rounds, of about half a microsecond each, before a worker parks
+constexpr int64_t kMostGathered = 256;        // instances that wait to become one range
+constexpr double kWorthWakingNs = 5000;       // waking a thread costs about that
+constexpr int64_t kEvenIfCheap = 4;           // ranges that may lie in a deque while others sleep
+constexpr double kWorthSpreadingNs = 20'000;  // less work than this is not divided among nodes
 constexpr int64_t kLookAgainNs = 1'000'000;
 
 thread_local Worker* t_worker = nullptr;
@@ -53,7 +54,8 @@ void Sleep(const std::atomic<uint32_t>& signal, uint32_t seen, int64_t deadline_
 
 }  // namespace
 
-Workers::Workers(RunBase* engine, size_t kernels, int count, uint64_t perturb, bool timed, bool watched)
+Workers::Workers(RunBase* engine, size_t kernels, int count, uint64_t perturb, bool timed, bool watched,
+                 const std::vector<cpu_set_t>& nodes)
     : timing(timed),
       engine_(engine),
       kernels_(kernels),
@@ -64,6 +66,15 @@ Workers::Workers(RunBase* engine, size_t kernels, int count, uint64_t perturb, b
   outside_.pool = this;
   outside_.number = -1;
   outside_.cells = std::make_unique<Meter[]>(kernels);
+  int cpus = 0;
+  for (const cpu_set_t& node : nodes) {
+    nodes_.push_back(std::make_unique<Node>());
+    nodes_.back()->cpus = node;
+    nodes_.back()->first = cpus;
+    nodes_.back()->count = CPU_COUNT(&node);
+    cpus += nodes_.back()->count;
+  }
+  if (nodes_.empty()) nodes_.push_back(std::make_unique<Node>());
 }
 
 Workers::~Workers() = default;
@@ -75,6 +86,7 @@ void Workers::LaunchUpTo(int count) {
     auto worker = std::make_unique<Worker>();
     worker->pool = this;
     worker->number = number;
+    worker->node = NodeOf(number);
     worker->cells = std::make_unique<Meter[]>(kernels_);
     if (watched_) worker->running = std::make_unique<Running>();
     worker->random = (perturb_ + 1) * 0x9e3779b97f4a7c15 ^ (static_cast<uint64_t>(number) + 1) * 0xbf58476d1ce4e5b9;
@@ -87,6 +99,9 @@ void Workers::LaunchUpTo(int count) {
     char name[16];
     std::snprintf(name, sizeof name, "flow-%d", number);
     ::pthread_setname_np(raw->thread.native_handle(), name);
+    // A refusal makes it no more than slower.
+    const Node& node = *nodes_[raw->node];
+    if (node.count > 0) ::pthread_setaffinity_np(raw->thread.native_handle(), sizeof node.cpus, &node.cpus);
   }
 }
 
@@ -137,12 +152,46 @@ void Workers::Push(Worker* worker, const Task& task) {
     Offer(task);
     return;
   }
-  {
-    const MutexLock lock(injected_mutex_);
-    injected_.push_back(task);
-    injected_count_.store(static_cast<int64_t>(injected_.size()), std::memory_order_release);
-  }
+  Inject(*nodes_[0], task);
   Wake();
+}
+
+void Workers::Inject(Node& node, const Task& task) {
+  const MutexLock lock(node.mutex);
+  node.tasks.push_back(task);
+  node.tasks_count.store(static_cast<int64_t>(node.tasks.size()), std::memory_order_release);
+}
+
+size_t Workers::NodeOf(int worker) const {
+  const int all = nodes_.back()->first + nodes_.back()->count;
+  size_t node = nodes_.size() - 1;
+  while (all > 0 && nodes_[node]->first > worker % all) --node;
+  return all > 0 ? node : 0;
+}
+
+void Workers::Share(const Task& task) {
+  Worker* worker = Current();
+  const int64_t count = task.end - task.begin;
+  const double work_ns = engine_->granularity().BodyNs(task.instances->kernel) * static_cast<double>(count);
+  const auto all = static_cast<int64_t>(nodes_.size());
+  if (all == 1 || count < all || (work_ns > 0 && work_ns < kWorthSpreadingNs * static_cast<double>(all)))
+    return Push(worker, task);
+  const int64_t cpus = nodes_.back()->first + nodes_.back()->count;
+  Task own;
+  for (size_t number = 0; number < nodes_.size(); ++number) {
+    Node& node = *nodes_[number];
+    const Task part{task.instances, task.begin + count * node.first / cpus,
+                    task.begin + count * (node.first + node.count) / cpus};
+    if (part.begin == part.end) continue;
+    if (worker != nullptr && worker->number >= 0 && worker->node == number) {
+      own = part;
+    } else {
+      Inject(node, part);
+    }
+  }
+  if (own.instances != nullptr) Push(worker, own);
+  signal_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleeping_.load(std::memory_order_seq_cst) > 0) FutexWake(signal_, INT_MAX);
 }
 
 /// Wakes a worker where that is worth what it costs. One that searches already will find the task.
@@ -314,7 +363,9 @@ void Workers::RunBehind(Worker* worker) {
 // ---- finding work
 
 bool Workers::AnyWork() const {
-  if (injected_count_.load(std::memory_order_acquire) > 0) return true;
+  for (const auto& node : nodes_) {
+    if (node->tasks_count.load(std::memory_order_acquire) > 0) return true;
+  }
   const int started = started_.load(std::memory_order_acquire);
   for (int number = 0; number < started; ++number) {
     if (workers_[static_cast<size_t>(number)].load(std::memory_order_acquire)->deque.Size() > 0) return true;
@@ -322,13 +373,14 @@ bool Workers::AnyWork() const {
   return false;
 }
 
-bool Workers::Take(Worker* worker, Task* task) {
-  if (injected_count_.load(std::memory_order_acquire) > 0) {
-    const MutexLock lock(injected_mutex_);
-    if (!injected_.empty()) {
-      *task = injected_.back();
-      injected_.pop_back();
-      injected_count_.store(static_cast<int64_t>(injected_.size()), std::memory_order_release);
+bool Workers::TakeFrom(size_t number, Worker* worker, Task* task) {
+  Node& node = *nodes_[number];
+  if (node.tasks_count.load(std::memory_order_acquire) > 0) {
+    const MutexLock lock(node.mutex);
+    if (!node.tasks.empty()) {
+      *task = node.tasks.back();
+      node.tasks.pop_back();
+      node.tasks_count.store(static_cast<int64_t>(node.tasks.size()), std::memory_order_release);
       return true;
     }
   }
@@ -336,7 +388,16 @@ bool Workers::Take(Worker* worker, Task* task) {
   const uint64_t first = Random(worker) % started;
   for (uint64_t i = 0; i < started; ++i) {
     Worker* victim = workers_[(first + i) % started].load(std::memory_order_acquire);
-    if (victim != worker && victim->deque.Steal(task)) return true;
+    if (victim != worker && victim->node == number && victim->deque.Steal(task)) return true;
+  }
+  return false;
+}
+
+/// @param also_far of other nodes, too
+bool Workers::Take(Worker* worker, Task* task, bool also_far) {
+  if (TakeFrom(worker->node, worker, task)) return true;
+  for (size_t i = 1; also_far && i < nodes_.size(); ++i) {
+    if (TakeFrom((worker->node + i) % nodes_.size(), worker, task)) return true;
   }
   return false;
 }
@@ -344,9 +405,9 @@ bool Workers::Take(Worker* worker, Task* task) {
 bool Workers::Next(Worker* worker, Task* task) {
   if (perturb_ != 0 && Random(worker) % 3 == 0) {
     // The oldest instead of the newest, or another worker's.
-    if (Random(worker) % 2 == 0 ? worker->deque.Steal(task) : Take(worker, task)) return true;
+    if (Random(worker) % 2 == 0 ? worker->deque.Steal(task) : Take(worker, task, true)) return true;
   }
-  return worker->deque.Pop(task) || Take(worker, task) || Search(worker, task);
+  return worker->deque.Pop(task) || Take(worker, task, false) || Search(worker, task);
 }
 
 bool Workers::Search(Worker* worker, Task* task) {
@@ -355,7 +416,8 @@ bool Workers::Search(Worker* worker, Task* task) {
   bool found = false;
   for (int round = 0; round < kSearches && !found && !ending_.load(std::memory_order_relaxed); ++round) {
     Pause();
-    found = Take(worker, task);
+    // Those that are near come first, for as long as a wake-up takes.
+    found = Take(worker, task, round >= kSearches / 2);
   }
   const bool last = searching_.fetch_sub(1, std::memory_order_seq_cst) == 1;
   // Those that pushed meanwhile counted on this search.

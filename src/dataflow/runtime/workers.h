@@ -1,6 +1,8 @@
 #pragma once
 /// The threads of a run: each takes ranges of instances from its deque or another's, and parks when there are none.
 
+#include <sched.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -23,6 +25,7 @@ struct RangeContext;
 struct Worker {
   Workers* pool = nullptr;
   int number = 0;
+  size_t node = 0;
   Deque deque;
   std::unique_ptr<Meter[]> cells;  ///< by kernel
   BusyTicks busy;
@@ -41,7 +44,9 @@ class Workers {
   std::atomic<bool> timing = true;
 
   /// @param watched there is a watchdog, which reads Cells()
-  Workers(RunBase* engine, size_t kernels, int count, uint64_t perturb, bool timed, bool watched);
+  /// @param nodes groups of CPUs that workers are bound to, as many to each as it has CPUs; empty: they are not bound
+  Workers(RunBase* engine, size_t kernels, int count, uint64_t perturb, bool timed, bool watched,
+          const std::vector<cpu_set_t>& nodes);
   ~Workers();  ///< @pre Stop()
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -55,6 +60,8 @@ class Workers {
 
   /// Hands out work. @param worker nullptr: from another thread
   void Push(Worker* worker, const Task& task);
+  /// Hands out an age: to each node the same part of it as the last time, whose memory its workers have touched.
+  void Share(const Task& task);
   /// The worker whose thread calls, of this pool; nullptr: another thread.
   Worker* Current() const;
   /// Elements are stored that these instances read: now, behind the range that runs, or soon.
@@ -73,7 +80,8 @@ class Workers {
  private:
   void Loop(Worker* worker);
   bool Next(Worker* worker, Task* task);
-  bool Take(Worker* worker, Task* task);
+  bool Take(Worker* worker, Task* task, bool also_far);
+  bool TakeFrom(size_t node, Worker* worker, Task* task);
   bool Search(Worker* worker, Task* task);
   void Park(Worker* worker);
   void ParkRetired(Worker* worker);
@@ -89,6 +97,18 @@ class Workers {
   void LaunchUpTo(int count);
   uint64_t Random(Worker* worker) const;
 
+  /// A group of CPUs, and work that is for its workers first.
+  struct Node {
+    cpu_set_t cpus = {};
+    int first = 0;  ///< CPUs of the nodes before it
+    int count = 0;  ///< its CPUs; 0: all that there are
+    std::atomic<int64_t> tasks_count = 0;
+    Mutex mutex;
+    std::vector<Task> tasks ATTUNE_GUARDED_BY(mutex);
+  };
+  void Inject(Node& node, const Task& task);
+  size_t NodeOf(int worker) const;
+
   RunBase* engine_;
   const size_t kernels_;
   const uint64_t perturb_;
@@ -102,12 +122,10 @@ class Workers {
   std::atomic<int> searching_ = 0;
   alignas(64) std::atomic<uint32_t> signal_ = 0;
   std::atomic<uint32_t> retired_signal_ = 0;
-  std::atomic<int64_t> injected_count_ = 0;
   Worker outside_;  ///< of the thread that keeps deadlines
   Mutex launch_mutex_;
   std::vector<std::unique_ptr<Worker>> owned_ ATTUNE_GUARDED_BY(launch_mutex_);
-  Mutex injected_mutex_;
-  std::vector<Task> injected_ ATTUNE_GUARDED_BY(injected_mutex_);
+  std::vector<std::unique_ptr<Node>> nodes_;  ///< at least one
 };
 
 }  // namespace attune::flow::detail

@@ -55,6 +55,7 @@ bool ParsePolicy(std::string_view text, Policy* policy, std::string* problem) {
 
 Granularity::Granularity(Policy policy, std::vector<std::string> kernels, std::vector<Chain> chains)
     : policy_(std::move(policy)),
+      guided_(policy_.guided),
       kernels_(std::move(kernels)),
       chains_(std::move(chains)),
       states_(new State[kernels_.size()]) {
@@ -83,7 +84,7 @@ void Granularity::Sampled(int kernel, Meter* cell, int threads, int64_t now_ns) 
   state.body_ns.store(cell->body_ns, std::memory_order_relaxed);
   state.dispatch_ns.store(cell->dispatch_ns, std::memory_order_relaxed);
   state.samples.fetch_add(1, std::memory_order_relaxed);
-  if (!policy_.guided || cell->samples < cell->next_decision) return;
+  if (!guided() || cell->samples < cell->next_decision) return;
   // Often at first, later once in a while; costs that change are followed within some dozens of samples.
   cell->next_decision = cell->samples + std::min<int64_t>(cell->samples, 32);
   DecideGrain(kernel, *cell, threads, now_ns);
@@ -143,10 +144,25 @@ void Granularity::Record(int kernel, int64_t now_ns, std::string change, std::st
     last->decision.dispatch_ns_after = now;
     break;
   }
+  Keep(kernel, {now_ns, kernels_[static_cast<size_t>(kernel)], std::move(change), std::move(reason), now, 0});
+}
+
+void Granularity::Keep(int kernel, Decision decision) {
   if (decisions_.size() >= kMostDecisions)
     decisions_.erase(decisions_.begin(), decisions_.begin() + kMostDecisions / 2);
-  decisions_.push_back(
-      {kernel, {now_ns, kernels_[static_cast<size_t>(kernel)], std::move(change), std::move(reason), now, 0}});
+  decisions_.push_back({kernel, std::move(decision)});
+}
+
+void Granularity::Note(int64_t now_ns, std::string change, std::string reason) {
+  const MutexLock lock(mutex_);
+  Keep(-1, {now_ns, "", std::move(change), std::move(reason), 0, 0});
+}
+
+void Granularity::SetGrain(int64_t grain) {
+  guided_.store(grain == 0, std::memory_order_relaxed);
+  if (grain == 0) return;
+  for (size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+    states_[kernel].grain.store(grain, std::memory_order_relaxed);
 }
 
 std::vector<Decision> Granularity::Decisions() const {
@@ -156,6 +172,7 @@ std::vector<Decision> Granularity::Decisions() const {
   decisions.reserve(decisions_.size());
   for (auto each = decisions_.rbegin(); each != decisions_.rend(); ++each) {
     decisions.push_back(each->decision);
+    if (each->kernel < 0) continue;
     // The last one of each kernel: what it gained is what is measured now.
     if (!seen[static_cast<size_t>(each->kernel)]) decisions.back().dispatch_ns_after = DispatchEach(each->kernel);
     seen[static_cast<size_t>(each->kernel)] = true;

@@ -42,7 +42,11 @@ class Granularity {
   bool RunsBehind(int kernel) const {
     return states_[static_cast<size_t>(kernel)].behind.load(std::memory_order_relaxed);
   }
-  bool guided() const { return policy_.guided; }
+  bool guided() const { return guided_.load(std::memory_order_relaxed); }
+  /// Sets it from now on. @param grain of all kernels; 0: as measured. @thread any
+  void SetGrain(int64_t grain);
+  /// A decision of somebody else, on the run as a whole. @thread any
+  void Note(int64_t now_ns, std::string change, std::string reason);
 
   /// A worker has timed a range of the kernel, and its cell has the smoothed times. @thread any, each with its own cell
   void Sampled(int kernel, Meter* cell, int threads, int64_t now_ns);
@@ -78,15 +82,17 @@ class Granularity {
   void DecideGrain(int kernel, const Meter& cell, int threads, int64_t now_ns);
   void DecideFusion(int kernel, int threads, int64_t now_ns);
   void Record(int kernel, int64_t now_ns, std::string change, std::string reason);
+  void Keep(int kernel, Decision decision) ATTUNE_REQUIRES(mutex_);
   double DispatchEach(int kernel) const;
 
-  Policy policy_;
+  const Policy policy_;
+  std::atomic<bool> guided_;
   std::vector<std::string> kernels_;
   std::vector<Chain> chains_;
   std::unique_ptr<State[]> states_;
   mutable Mutex mutex_;
   struct Recorded {
-    int kernel;
+    int kernel;  ///< -1: the run as a whole
     Decision decision;
   };
   std::vector<Recorded> decisions_ ATTUNE_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "session/components/alarms.h"
 #include "session/components/following.h"
 #include "session/components/host_facts.h"
 #include "session/components/influence.h"
@@ -12,9 +13,9 @@
 
 namespace attune::session {
 
-std::unique_ptr<Component> MakeAlarms(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeFindings(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeGraphs(SessionContext& context, RecordingComponent& recording);
+std::unique_ptr<Component> MakeMachineBoard(AlarmComponent& alarms, ProbeComponent& probes);
 std::unique_ptr<Component> MakeModules(SessionContext& context, RecordingComponent& recording,
                                        HostFactsComponent& facts);
 std::unique_ptr<Component> MakeProfile(SessionContext& context, RecordingComponent& recording,

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "model/info_keys.h"
+#include "session/tuning/declared_knobs.h"
 
 namespace attune::session {
 namespace {
@@ -73,6 +74,11 @@ std::vector<Verb> ProbeComponent::Verbs() {
              collector_->SetLevel(std::get<Level>(call.values[0]));
              return Status();
            })},
+          {.name = "knobs",
+           .rank = 111,
+           .roles = {Role::kOwner},
+           .help = "what the programs let be changed of themselves (attune/knob.h), as JSON",
+           .run = [this](const VerbCall& /*call*/) -> Result<Reply> { return Reply(ToJson(rings_.Declared())); }},
           {.name = "dump",
            .rank = 40,
            .roles = {Role::kOwner},

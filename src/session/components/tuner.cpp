@@ -14,6 +14,7 @@
 #include "model/knob_file.h"
 #include "model/rows.h"
 #include "session/components/factories.h"
+#include "session/tuning/declared_knobs.h"
 #include "session/tuning/tuner.h"
 
 namespace attune::session {
@@ -48,7 +49,7 @@ class TunerComponent : public Component {
   TunerComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
                  ProbeComponent& probes)
       : context_(context), recording_(recording), facts_(facts), probes_(probes) {}
-  ~TunerComponent() override { Stop(); }
+  ~TunerComponent() override { TunerComponent::Stop(); }
 
   bool IsChosen() const override { return IsWanted(); }
 
@@ -125,7 +126,7 @@ class TunerComponent : public Component {
       return Error{Errc::kInvalidArgument, fmt::format("'{}' is not KNOB=VALUE", setting), "as in openmp.team=2"};
     KnobChoice wanted{setting.substr(0, equals), setting.substr(equals + 1)};
     ATTUNE_TRY(std::vector<model::Knob> knobs, model::AllKnobs());
-    std::ranges::move(DeclaredKnobs(probes_.rings()), std::back_inserter(knobs));
+    std::ranges::move(ToKnobs(probes_.rings().Declared()), std::back_inserter(knobs));
     ATTUNE_TRY(const model::Knob* knob, model::FindKnob(knobs, wanted.knob));
     if (!wanted.value.empty()) {
       ATTUNE_TRY(wanted.value, model::CheckValue(*knob, wanted.value));

@@ -1,5 +1,6 @@
 #include "session/host/components.h"
 
+#include "session/components/alarms.h"
 #include "session/components/factories.h"
 #include "session/components/following.h"
 #include "session/components/host_facts.h"
@@ -12,7 +13,7 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   ComponentList& all = components.all;
   // One row a component, behind those that it needs.
   auto& recording = all.Add<RecordingComponent>(context);
-  all.Add(MakeAlarms(context, recording));
+  auto& alarms = all.Add<AlarmComponent>(context, recording);
   auto& facts = all.Add<HostFactsComponent>(context, recording);
   all.Add(MakeSinks(context, recording));
   all.Add(MakeGraphs(context, recording));
@@ -23,6 +24,7 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   all.Add(MakeTimeAccount(context, recording, facts, following));
   auto& influence = all.Add<InfluenceComponent>(context, following);
   auto& probes = all.Add<ProbeComponent>(context, recording, facts, influence);
+  all.Add(MakeMachineBoard(alarms, probes));
   all.Add(MakeTuner(context, recording, facts, probes));
   all.Add(MakeProfile(context, recording, facts, following));
   all.Add(MakeThreadCounts(context, recording, facts));

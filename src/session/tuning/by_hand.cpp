@@ -7,6 +7,8 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -14,13 +16,25 @@
 #include "actuator/remote/remote_caller.h"
 #include "base/clock.h"
 #include "model/knob_file.h"
+#include "session/tuning/declared_knobs.h"
 #include "symbols/process_code.h"
 
 namespace attune::session {
 namespace {
 
-actuator::ActuatorHost Host() {
-  return {.host = HostRoot(), .probe = nullptr, .find_function = FunctionFinder(HostRoot())};
+/// Surroundings of an actuator, for one process.
+struct HandHost {
+  RingChannel rings;  ///< of knobs that programs declare
+  actuator::ActuatorHost Of(const model::Knob& knob) {
+    return {.host = HostRoot(),
+            .probe = knob.actuator == kProgramActuator ? &rings : nullptr,
+            .find_function = FunctionFinder(HostRoot())};
+  }
+};
+
+Result<std::unique_ptr<model::Actuator>> ActuatorOf(const model::Knob& knob, pid_t pid, HandHost& host) {
+  if (knob.actuator == kProgramActuator) ATTUNE_CHECK_OK(OpenProbe(pid, host.rings));
+  return actuator::MakeActuator(knob.actuator, host.Of(knob));
 }
 
 Result<model::KnobTarget> CheckedTarget(const model::Knob& knob, pid_t pid) {
@@ -89,13 +103,15 @@ Result<pid_t> ParseProcess(const std::string& text) {
 
 Result<std::vector<model::KnobSetting>> GetByHand(const model::Knob& knob, pid_t pid) {
   ATTUNE_TRY(const model::KnobTarget target, CheckedTarget(knob, pid));
-  ATTUNE_TRY(const auto actuator, actuator::MakeActuator(knob.actuator, Host()));
+  HandHost host;
+  ATTUNE_TRY(const auto actuator, ActuatorOf(knob, pid, host));
   return actuator->Read(knob, target);
 }
 
 Result<std::vector<model::KnobSetting>> PeekByHand(const model::Knob& knob, pid_t pid) {
   ATTUNE_TRY(const model::KnobTarget target, CheckedTarget(knob, pid));
-  ATTUNE_TRY(const auto actuator, actuator::MakeActuator(knob.actuator, Host()));
+  HandHost host;
+  ATTUNE_TRY(const auto actuator, ActuatorOf(knob, pid, host));
   if (actuator->WaitsForProgram())
     return Error{Errc::kUnavailable, fmt::format("{}: a thread of the program has to be stopped to ask", knob.name),
                  fmt::format("attune get {} -p {}", knob.name, pid)};
@@ -104,30 +120,47 @@ Result<std::vector<model::KnobSetting>> PeekByHand(const model::Knob& knob, pid_
 
 Result<std::vector<model::KnobSetting>> SetByHand(const model::Knob& knob, pid_t pid, const std::string& value) {
   ATTUNE_TRY(const model::KnobTarget target, CheckedTarget(knob, pid));
-  ATTUNE_TRY(const auto actuator, actuator::MakeActuator(knob.actuator, Host()));
+  HandHost host;
+  ATTUNE_TRY(const auto actuator, ActuatorOf(knob, pid, host));
   if (actuator->EndsWithUs())
     return Error{Errc::kInvalidArgument, fmt::format("{} holds only as long as who sets it", knob.name),
                  "have it for a program: attune run --settings FILE, with it in the file (docs/knobs.md)"};
   ATTUNE_TRY(std::vector<model::KnobSetting> before, actuator->Read(knob, target));
   const model::KnobTarget owner = model::OwnerOf(knob, target);
   const std::string name = fmt::format("hand-{}-{}", getpid(), MonotonicNs());
-  ATTUNE_CHECK_OK(CheckUnowned(knob.name, owner, name));
+  ATTUNE_CHECK_OK(CheckUnowned(knob.name, owner, name, Journal::By::kHand));
+  ATTUNE_TRY(const std::vector<Change> held, HeldChanges());
   ATTUNE_TRY(Journal journal, Journal::Create(name, Journal::By::kHand));
   for (const model::KnobSetting& setting : before) {
-    ATTUNE_TRY(
-        const int64_t number,
-        journal.Note(
-            {.knob = knob.name, .target = owner, .place = setting.place, .before = setting.value, .after = value}));
+    // A setting that was set by hand already goes back to what was there first.
+    const auto earlier = std::ranges::find_if(held, [&](const Change& change) {
+      return change.knob == knob.name && change.target.pid == owner.pid &&
+             change.target.start_ticks == owner.start_ticks && change.place == setting.place;
+    });
+    const std::string& first = earlier == held.end() ? setting.value : earlier->before;
+    ATTUNE_TRY(const int64_t number, journal.Note({.knob = knob.name,
+                                                   .actuator = knob.actuator,
+                                                   .target = owner,
+                                                   .place = setting.place,
+                                                   .before = first,
+                                                   .after = value}));
     static_cast<void>(number);
+    if (earlier != held.end()) ATTUNE_CHECK_OK(NoteUndone(*earlier));
     const auto written = actuator->Write(knob, target, {setting.place, value});
     if (written.ok() || written.error().code == Errc::kNotFound) continue;
     // Undoes the settings that were written so far.
     auto changes = HeldChanges(journal.path());
-    if (changes.ok()) static_cast<void>(UndoChanges(*std::move(changes), {knob}, Host()));
+    if (changes.ok()) static_cast<void>(UndoChanges(*std::move(changes), {knob}, host.Of(knob)));
     journal.Remove();
     return written.error();
   }
   return before;
+}
+
+Result<std::vector<model::Knob>> KnobsOf(pid_t pid) {
+  ATTUNE_TRY(std::vector<model::Knob> knobs, model::AllKnobs());
+  if (pid != 0) std::ranges::move(ToKnobs(DeclaredBy(pid)), std::back_inserter(knobs));
+  return knobs;
 }
 
 Result<const model::Knob*> KnobOrVariable(std::span<const model::Knob> knobs, const std::string& name,

@@ -29,6 +29,9 @@ Result<std::vector<model::KnobSetting>> PeekByHand(const model::Knob& knob, pid_
 /// Error: kExists: a session has this knob; after an error nothing is changed
 Result<std::vector<model::KnobSetting>> SetByHand(const model::Knob& knob, pid_t pid, const std::string& value);
 
+/// All knobs that this process has or may have: those of the catalog, and those that it declares. @param pid 0: none
+Result<std::vector<model::Knob>> KnobsOf(pid_t pid);
+
 /// A knob of `knobs`, or `into` as the knob of a variable. Error: kNotFound, with the names that are near
 Result<const model::Knob*> KnobOrVariable(std::span<const model::Knob> knobs, const std::string& name,
                                           model::Knob& into);

@@ -189,16 +189,18 @@ Status NoteUndone(const Change& change) {
   return {};
 }
 
-Status CheckUnowned(const std::string& knob, const model::KnobTarget& target, const std::string& session) {
+Status CheckUnowned(const std::string& knob, const model::KnobTarget& target, const std::string& session,
+                    Journal::By by) {
   ATTUNE_TRY(const std::vector<Change> changes, HeldChanges());
   for (const Change& change : changes) {
-    if (change.knob != knob || change.session == session) continue;
+    if (change.knob != knob || change.session == session || (change.by_hand && by == Journal::By::kHand)) continue;
     if (change.target.pid != target.pid || change.target.start_ticks != target.start_ticks) continue;
     return Error{Errc::kExists,
                  target.pid == 0 ? fmt::format("{} is held by {}", knob, change.session)
                                  : fmt::format("{} of process {} is held by {}", knob, target.pid, change.session),
-                 change.is_held ? "attune list changes shows what is set; wait for the end of that session"
-                                : "that session was killed: attune restore undoes what it has changed"};
+                 change.by_hand   ? "it was set by hand: attune restore undoes that"
+                 : change.is_held ? "attune list changes shows what is set; wait for the end of that session"
+                                  : "that session was killed: attune restore undoes what it has changed"};
   }
   return {};
 }

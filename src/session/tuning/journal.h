@@ -70,7 +70,9 @@ Result<std::vector<Change>> HeldChanges(const std::string& file);
 /// Notes in a change's journal that it is undone.
 Status NoteUndone(const Change& change);
 
-/// A knob of a process has one owner. Error: kExists, with who it is. @param session who asks
-Status CheckUnowned(const std::string& knob, const model::KnobTarget& target, const std::string& session);
+/// A knob of a process has one owner; all that is set by hand has the same. Error: kExists, with who it is.
+/// @param session who asks
+Status CheckUnowned(const std::string& knob, const model::KnobTarget& target, const std::string& session,
+                    Journal::By by = Journal::By::kSession);
 
 }  // namespace attune::session

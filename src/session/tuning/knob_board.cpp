@@ -8,41 +8,24 @@
 #include <set>
 
 #include "model/knob_file.h"
+#include "session/tuning/declared_knobs.h"
 #include "session/tuning/undo.h"
 
 namespace attune::session {
 
-std::vector<model::Knob> DeclaredKnobs(const RingChannel& rings) {
-  constexpr int64_t kSettleNs = 20'000'000;
-  std::vector<model::Knob> knobs;
-  for (const track::RingKnob& declared : rings.Declared()) {
-    knobs.push_back(
-        {.name = declared.name,
-         .about = "a knob of the program's own",
-         .low = declared.low,
-         .high = declared.high,
-         .unit = declared.unit,
-         .actuator = std::string(kProgramActuator),
-         .settle_ns = kSettleNs,
-         .safe_point = declared.only_at_safe_points ? "a safe point that the program declares" : "the next safe point",
-         .permanent = "the value of the program's variable",
-         .file = "the program"});
-  }
-  return knobs;
-}
-
 KnobBoard::KnobBoard(std::string session, std::vector<model::Knob> knobs, RingChannel& rings, Writes writes,
-                     HostRoot host)
+                     const HostRoot& host)
     : session_(std::move(session)),
       knobs_(knobs.begin(), knobs.end()),
       rings_(rings),
       writes_(writes),
       host_{.host = host, .probe = &rings_, .find_function = FunctionFinder(host)} {}
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory, which ends the process
 KnobBoard::~KnobBoard() { End(); }
 
 const std::deque<model::Knob>& KnobBoard::knobs() {
-  for (model::Knob& declared : DeclaredKnobs(rings_)) {
+  for (model::Knob& declared : ToKnobs(rings_.Declared())) {
     if (std::ranges::find(knobs_, declared.name, &model::Knob::name) == knobs_.end())
       knobs_.push_back(std::move(declared));
   }

@@ -17,16 +17,13 @@
 
 namespace attune::session {
 
-/// Those that the programs have declared up to now (attune/knob.h). @thread any
-std::vector<model::Knob> DeclaredKnobs(const RingChannel& rings);
-
 /// @thread one at a time
 class KnobBoard {
  public:
   enum class Writes { kYes, kNothing };
   /// @param session its name in the journal  @param rings outlives this  @param writes nothing: knobs are read alone
   KnobBoard(std::string session, std::vector<model::Knob> knobs, RingChannel& rings, Writes writes = Writes::kYes,
-            HostRoot host = HostRoot());
+            const HostRoot& host = HostRoot());
   /// As End().
   ~KnobBoard();
   KnobBoard(const KnobBoard&) = delete;
