@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -139,6 +140,8 @@ TEST(Golden, MemoryDoesNotGrowWithTheAges) {
     EXPECT_EQ(InstancesOf(report, "mul2"), 5 * until);
     after[i] = ResidentKiB();
     peak[i] = report.peak_bytes;
+    std::printf("%lld ages: fields had %lld bytes at most, %lld KiB resident\n", static_cast<long long>(until),
+                static_cast<long long>(peak[i]), static_cast<long long>(after[i]));
   }
   EXPECT_LE(peak[1], peak[0] + (1 << 20));
   if (real) {

@@ -25,6 +25,7 @@ constexpr int64_t kMostGathered = 256;        // instances that wait to become o
 constexpr double kWorthWakingNs = 5000;       // waking a thread costs about that
 constexpr int64_t kEvenIfCheap = 4;           // ranges that may lie in a deque while others sleep
 constexpr double kWorthSpreadingNs = 20'000;  // less work than this is not divided among nodes
+constexpr int64_t kLookForTiming = 64;        // instances, until timing may have been switched on
 constexpr int64_t kLookAgainNs = 1'000'000;
 
 thread_local Worker* t_worker = nullptr;
@@ -249,7 +250,8 @@ class Workers::Ranges {
         worker_(worker),
         instances_(instances),
         kernel_(pool.engine_->chosen(instances->kernel)),
-        cell_(worker->cells[static_cast<size_t>(instances->kernel)]) {
+        cell_(worker->cells[static_cast<size_t>(instances->kernel)]),
+        until_sample_(cell_.until_sample) {
     if (!instances->targets_open.load(std::memory_order_acquire)) [[unlikely]]
       pool.engine_->OpenTargets(instances);
     context_.engine = pool.engine_;
@@ -257,6 +259,10 @@ class Workers::Ranges {
     context_.instances = instances;
     context_.alternate = alternate;
   }
+
+  Ranges(const Ranges&) = delete;
+  Ranges& operator=(const Ranges&) = delete;
+  ~Ranges() { cell_.until_sample = until_sample_; }
 
   /// @return instances whose result counts
   int64_t Run(int64_t begin, int64_t end) {
@@ -266,7 +272,7 @@ class Workers::Ranges {
     Running* running = worker_->running.get();
     if (running != nullptr) [[unlikely]]
       context_.progress = running->Begin(instances_->kernel, *instances_, begin);
-    if (pool_.timing.load(std::memory_order_relaxed) && Due(&cell_, end - begin)) [[unlikely]] {
+    if ((until_sample_ -= end - begin) <= 0 && IsTimed(end - begin)) [[unlikely]] {
       RunTimed();
     } else {
       kernel_.run(kernel_.body, context_);
@@ -280,6 +286,12 @@ class Workers::Ranges {
   }
 
  private:
+  bool IsTimed(int64_t instances) {
+    const bool timing = pool_.timing.load(std::memory_order_relaxed);
+    until_sample_ = timing ? SampleAfter(&cell_, instances) : kLookForTiming;
+    return timing;
+  }
+
   void RunTimed() {
     context_.timed = true;
     context_.body_ticks = 0;
@@ -307,6 +319,7 @@ class Workers::Ranges {
   Instances* instances_;
   const Chosen& kernel_;
   Meter& cell_;
+  int64_t until_sample_;  ///< instances
   RangeContext context_;
 };
 

@@ -88,25 +88,8 @@ struct alignas(64) Meter {
   int64_t next_decision = 4;
 };
 
-/// Instances between two timed ranges, on average: four readings and two histogram entries shared by so many cost a
-/// nanosecond each.
-inline constexpr int64_t kSampleEvery = 128;
-
-inline constexpr double kLongNs = 8000;
-
-/// Whether the next range is to be timed. @param instances of the range
-inline bool Due(Meter* cell, int64_t instances) {
-  if ((cell->until_sample -= instances) > 0) [[likely]]
-    return false;
-  // At random between half and three halves, so that no period of the program is met.
-  cell->random ^= cell->random << 13;
-  cell->random ^= cell->random >> 7;
-  cell->random ^= cell->random << 17;
-  cell->until_sample = kSampleEvery / 2 + static_cast<int64_t>(cell->random % kSampleEvery);
-  // All of the first ones, as the scheduler wants to know at once, and of long ones, as that costs nothing.
-  if (cell->samples < 8 || cell->body_ns > kLongNs) cell->until_sample = 1;
-  return true;
-}
+/// Instances from the next timed range to the one behind it. @param instances of the next one
+int64_t SampleAfter(Meter* cell, int64_t instances);
 
 /// A timed range.
 struct TimedRange {
