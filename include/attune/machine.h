@@ -42,7 +42,7 @@ static inline attune_machine_t attune_machine(void) {
   attune_machine_t machine = {0, 0};
 #ifndef ATTUNE_DISABLE
 #ifdef ATTUNE_OPTIONAL
-  if (!&attune_probe_level) return machine;
+  if (!&attune_probe_machine) return machine;
 #endif
   machine.alarms = attune_probe_machine(&machine.others_cpus);
 #endif

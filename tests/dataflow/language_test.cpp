@@ -125,27 +125,77 @@ TEST(Language, EachPartOfABrokenProgramIsSurvived) {
 TEST(Language, TheGraphAsDotAndJson) {
   ProgramText program;
   Find(FileText("examples/p2g/mul2_plus5.p2g"), &program);
-  const std::string dot = ToDot(program, "golden");
+  const std::string dot = ToDot(FieldsAndKernels(program), "golden");
   EXPECT_TRUE(dot.starts_with("digraph \"golden\" {\n"));
   EXPECT_NE(dot.find("\"kernel plus5\" -> \"field m_data\" [label=\"(a + 1)[x]\"];"), std::string::npos) << dot;
   EXPECT_NE(dot.find("\"field p_data\" -> \"kernel print\" [label=\"(a)\"];"), std::string::npos) << dot;
-  EXPECT_EQ(ToKernelDot(program, "golden"),
+  EXPECT_EQ(ToDot(KernelsAlone(program), "golden"),
             "digraph \"golden\" {\n"
-            "  \"init\" [shape=box];\n"
-            "  \"mul2\" [shape=box];\n"
-            "  \"plus5\" [shape=box];\n"
-            "  \"print\" [shape=box];\n"
-            "  \"init\" -> \"mul2\" [label=\"m_data\"];\n"
-            "  \"init\" -> \"print\" [label=\"m_data\"];\n"
-            "  \"mul2\" -> \"plus5\" [label=\"p_data\"];\n"
-            "  \"mul2\" -> \"print\" [label=\"p_data\"];\n"
-            "  \"plus5\" -> \"mul2\" [label=\"m_data +1\"];\n"
-            "  \"plus5\" -> \"print\" [label=\"m_data +1\"];\n"
+            "  \"kernel init\" [label=\"init\", shape=box];\n"
+            "  \"kernel mul2\" [label=\"mul2\", shape=box];\n"
+            "  \"kernel plus5\" [label=\"plus5\", shape=box];\n"
+            "  \"kernel print\" [label=\"print\", shape=box];\n"
+            "  \"kernel init\" -> \"kernel mul2\" [label=\"m_data\"];\n"
+            "  \"kernel init\" -> \"kernel print\" [label=\"m_data\"];\n"
+            "  \"kernel mul2\" -> \"kernel plus5\" [label=\"p_data\"];\n"
+            "  \"kernel mul2\" -> \"kernel print\" [label=\"p_data\"];\n"
+            "  \"kernel plus5\" -> \"kernel mul2\" [label=\"m_data +1\"];\n"
+            "  \"kernel plus5\" -> \"kernel print\" [label=\"m_data +1\"];\n"
             "}\n");
   const nlohmann::ordered_json json = ToJson(program);
   EXPECT_EQ(json["kernels"].size(), 4U);
   EXPECT_EQ(json["kernels"][2]["stores"][0]["slice"], "m_data(a + 1)[x]");
   EXPECT_EQ(json["fields"][0]["type"], "int32");
+}
+
+TEST(Language, TheGraphOfAges) {
+  ProgramText program;
+  Find(FileText("examples/p2g/mul2_plus5.p2g"), &program);
+  EXPECT_EQ(ToDot(Unrolled(program, 1), "golden"),
+            "digraph \"golden\" {\n"
+            "  \"kernel init\" [label=\"init\", shape=box];\n"
+            "  \"field m_data 0\" [label=\"m_data(0)\", shape=ellipse];\n"
+            "  \"field p_data 0\" [label=\"p_data(0)\", shape=ellipse];\n"
+            "  \"kernel mul2 0\" [label=\"mul2(0)\", shape=box];\n"
+            "  \"kernel plus5 0\" [label=\"plus5(0)\", shape=box];\n"
+            "  \"kernel print 0\" [label=\"print(0)\", shape=box];\n"
+            "  \"field m_data 1\" [label=\"m_data(1)\", shape=ellipse];\n"
+            "  \"field p_data 1\" [label=\"p_data(1)\", shape=ellipse];\n"
+            "  \"kernel mul2 1\" [label=\"mul2(1)\", shape=box];\n"
+            "  \"kernel plus5 1\" [label=\"plus5(1)\", shape=box];\n"
+            "  \"kernel print 1\" [label=\"print(1)\", shape=box];\n"
+            "  \"kernel init\" -> \"field m_data 0\" [label=\"\"];\n"
+            "  \"field m_data 0\" -> \"kernel mul2 0\" [label=\"[x]\"];\n"
+            "  \"kernel mul2 0\" -> \"field p_data 0\" [label=\"[x]\"];\n"
+            "  \"field m_data 1\" -> \"kernel mul2 1\" [label=\"[x]\"];\n"
+            "  \"kernel mul2 1\" -> \"field p_data 1\" [label=\"[x]\"];\n"
+            "  \"field p_data 0\" -> \"kernel plus5 0\" [label=\"[x]\"];\n"
+            "  \"kernel plus5 0\" -> \"field m_data 1\" [label=\"[x]\"];\n"
+            "  \"field p_data 1\" -> \"kernel plus5 1\" [label=\"[x]\"];\n"
+            "  \"field p_data 0\" -> \"kernel print 0\" [label=\"\"];\n"
+            "  \"field m_data 0\" -> \"kernel print 0\" [label=\"\"];\n"
+            "  \"field p_data 1\" -> \"kernel print 1\" [label=\"\"];\n"
+            "  \"field m_data 1\" -> \"kernel print 1\" [label=\"\"];\n"
+            "}\n");
+  const nlohmann::ordered_json json = ToJson(Unrolled(program, 300));
+  EXPECT_EQ(json["nodes"].size(), 1U + 5 * 301);
+  EXPECT_EQ(json["nodes"][0]["age"], nullptr);
+  // A source has all ages; what reads an age before the first one begins later.
+  ProgramText delayed;
+  Find(
+      "int32[] in age;\nint32[] out age;\nmake:\n  age a;\n  local int32[] all;\n  %{ put(all, 1, 0); %}\n  store "
+      "in(a) = all;\n"
+      "difference:\n  age a;\n  index x;\n  local int32 now;\n  local int32 before;\n  local int32 result;\n"
+      "  fetch now = in(a)[x];\n  fetch before = in(a - 1)[x];\n  %{ result = now - before; %}\n  store out(a)[x] = "
+      "result;\n"
+      "show:\n  age a;\n  local int32[] all;\n  fetch all = out(a);\n  %{ printf(\"%d\\n\", all[0]); %}\n",
+      &delayed);
+  std::vector<std::string> kernels;
+  for (const ProgramGraph::Node& node : Unrolled(delayed, 2).nodes) {
+    if (node.is_kernel) kernels.push_back(node.name + " " + std::to_string(node.age));
+  }
+  EXPECT_EQ(kernels, (std::vector<std::string>{"make 0", "difference 1", "make 1", "show 1", "difference 2", "make 2",
+                                               "show 2"}));
 }
 
 TEST(Language, CodeForACapabilityIsCompiledForIt) {

@@ -68,6 +68,9 @@ p2g emit {p2g}
 p2g graph {p2g}
 p2g graph {p2g} --kernels
 p2g graph {p2g} --json
+p2g graph {p2g} --graphml
+p2g graph {p2g} --unroll 2
+p2g graph {p2g} --unroll 2 --json
 report {a}
 report {a} --json
 stat -i 100ms

@@ -9,12 +9,12 @@
 #include "base/whole_file.h"
 #include "cli/command.h"
 #include "cli/p2g/kept_file.h"
+#include "cli/p2g/program_graph.h"
 #include "cli/p2g/toolchain.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "dataflow/language/checks.h"
 #include "dataflow/language/emitter.h"
-#include "dataflow/language/graph_text.h"
 #include "dataflow/language/parser.h"
 #include "session/host/launch.h"
 
@@ -34,12 +34,13 @@ struct Options {
   std::string output;
   std::string threads, until, scheduler, nodes, perturb, ahead, memory, max_extent, implementation, kernel_timeout,
       keep;
-  std::string program, kernel, age, index;
+  std::string program, kernel, age, index, unroll;
   bool checksum = false;
   bool follow_machine = false;
   bool costs = false;
   bool json = false;
   bool kernels = false;
+  bool graphml = false;
   bool gdb = false;
 };
 
@@ -141,19 +142,14 @@ Result<int> CheckFile(const Options& options) {
 }
 
 Result<int> GraphOf(const Options& options) {
-  if (options.json && (options.kernels || !options.output.empty()))
-    return Error{Errc::kInvalidArgument, "--json has the whole graph, on standard output",
-                 "leave the other option out"};
   ATTUNE_TRY(const Loaded loaded, LoadRight(options.file));
-  if (options.json) return PrintJson(language::ToJson(loaded.program));
-  const std::string name = NameOf(options.file);
-  const std::string dot =
-      options.kernels ? language::ToKernelDot(loaded.program, name) : language::ToDot(loaded.program, name);
+  ATTUNE_TRY(const std::string text, GraphText(loaded.program, NameOf(options.file),
+                                               {options.kernels, options.unroll, options.graphml, options.json}));
   if (options.output.empty()) {
-    std::fputs(dot.c_str(), stdout);
+    std::fputs(text.c_str(), stdout);
     return FinishOutput();
   }
-  ATTUNE_CHECK_OK(WriteFile(options.output, dot));
+  ATTUNE_CHECK_OK(WriteFile(options.output, text));
   return 0;
 }
 
@@ -281,7 +277,7 @@ Result<int> Diff(const Options& options) {
 }
 
 /// Options that an action may have, as bits.
-enum Takes { kNone = 0, kOutput = 1, kRunOptions = 2, kJson = 4, kKernels = 8, kInstance = 16, kCode = 32, kMore = 64 };
+enum Takes { kNone = 0, kOutput = 1, kRunOptions = 2, kJson = 4, kGraph = 8, kInstance = 16, kCode = 32, kMore = 64 };
 
 /// Actions on a program or a kept file, and their options.
 struct Action {
@@ -294,7 +290,7 @@ constexpr Action kActions[] = {
     {"check", "errors and warnings, without compiling", kJson, CheckFile},
     {"build", "compile it, into the file of -o, or of the program's name without .p2g", kOutput, Build},
     {"run", "compile it where that is needed, and run it", kRunOptions | kCode, RunProgramOf},
-    {"graph", "its kernels and fields as a graph in DOT, or JSON", kOutput | kJson | kKernels, GraphOf},
+    {"graph", "its kernels and fields as a graph, in DOT, GraphML or JSON", kOutput | kJson | kGraph, GraphOf},
     {"emit", "the C++ that is made of it", kOutput, Emit},
     {"dump", "of a file of run --keep: fields, ages of FIELD, elements of FIELD and AGE", kJson | kMore, Dump},
     {"diff", "of two such files: the first field, age and index that differs", kJson | kMore, Diff},
@@ -309,7 +305,10 @@ std::string Superfluous(const Options& options, int takes) {
   if (options.gdb) replay.emplace_back("--gdb");
   const std::pair<int, std::string> given[] = {{kOutput, options.output.empty() ? "" : "-o"},
                                                {kJson, options.json ? "--json" : ""},
-                                               {kKernels, options.kernels ? "--kernels" : ""},
+                                               {kGraph, options.kernels           ? "--kernels"
+                                                        : options.graphml         ? "--graphml"
+                                                        : !options.unroll.empty() ? "--unroll"
+                                                                                  : ""},
                                                {kRunOptions, first(ProgramOptions(options))},
                                                {kCode, options.implementation.empty() ? "" : "--implementation"},
                                                {kInstance, first(replay)},
@@ -380,6 +379,8 @@ std::vector<Option> OptionsInto(Options* options) {
        &options->program, Complete::kFile},
       {"--gdb", "", "replay: print the command that runs the instance in gdb", &options->gdb},
       {"--kernels", "", "graph: from kernel to kernel, without fields", &options->kernels},
+      {"--unroll", "AGE", "graph: each age of kernels and fields by itself, up to this one", &options->unroll},
+      {"--graphml", "", "graph: as GraphML", &options->graphml},
       {"--json", "", "check, graph, dump, diff: as JSON", &options->json},
   };
 }

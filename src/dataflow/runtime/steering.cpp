@@ -21,7 +21,7 @@ struct KnobVariables {
 };
 
 KnobVariables& VariablesOf(const Steering::Values& first) {
-  static KnobVariables variables{first.threads, first.grain, std::min(first.ahead, kMostAhead)};
+  static KnobVariables variables{first.threads, std::min(first.grain, kMostGrain), std::min(first.ahead, kMostAhead)};
   static const bool declared = [] {
     attune_knob("flow.threads", &variables.threads, 1, Workers::kMost, "threads", ATTUNE_AT_SAFE_POINTS);
     attune_knob("flow.grain", &variables.grain, 0, kMostGrain, "instances", ATTUNE_AT_SAFE_POINTS);

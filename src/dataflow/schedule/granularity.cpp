@@ -55,7 +55,7 @@ bool ParsePolicy(std::string_view text, Policy* policy, std::string* problem) {
 
 Granularity::Granularity(Policy policy, std::vector<std::string> kernels, std::vector<Chain> chains)
     : policy_(std::move(policy)),
-      guided_(policy_.guided),
+      fixed_(policy_.guided ? 0 : policy_.grain),
       kernels_(std::move(kernels)),
       chains_(std::move(chains)),
       states_(new State[kernels_.size()]) {
@@ -102,7 +102,10 @@ void Granularity::DecideGrain(int kernel, const Meter& cell, int threads, int64_
   Record(kernel, now_ns, Text("grain %lld -> %lld", static_cast<long long>(now), static_cast<long long>(wanted)),
          Text("dispatch %.0f ns a range, body %.1f ns an instance, %lld instances an age, %d workers", cell.dispatch_ns,
               cell.body_ns, static_cast<long long>(instances), threads));
-  state.grain.store(wanted, std::memory_order_relaxed);
+  state.grain.store(wanted, std::memory_order_seq_cst);
+  // A grain that was set meanwhile holds.
+  if (const int64_t fixed = fixed_.load(std::memory_order_seq_cst); fixed != 0)
+    state.grain.store(fixed, std::memory_order_relaxed);
 }
 
 void Granularity::DecideFusion(int kernel, int threads, int64_t now_ns) {
@@ -159,10 +162,10 @@ void Granularity::Note(int64_t now_ns, std::string change, std::string reason) {
 }
 
 void Granularity::SetGrain(int64_t grain) {
-  guided_.store(grain == 0, std::memory_order_relaxed);
+  fixed_.store(grain, std::memory_order_seq_cst);
   if (grain == 0) return;
   for (size_t kernel = 0; kernel < kernels_.size(); ++kernel)
-    states_[kernel].grain.store(grain, std::memory_order_relaxed);
+    states_[kernel].grain.store(grain, std::memory_order_seq_cst);
 }
 
 std::vector<Decision> Granularity::Decisions() const {

@@ -42,7 +42,7 @@ class Granularity {
   bool RunsBehind(int kernel) const {
     return states_[static_cast<size_t>(kernel)].behind.load(std::memory_order_relaxed);
   }
-  bool guided() const { return guided_.load(std::memory_order_relaxed); }
+  bool guided() const { return fixed_.load(std::memory_order_relaxed) == 0; }
   /// Sets it from now on. @param grain of all kernels; 0: as measured. @thread any
   void SetGrain(int64_t grain);
   /// A decision of somebody else, on the run as a whole. @thread any
@@ -86,7 +86,7 @@ class Granularity {
   double DispatchEach(int kernel) const;
 
   const Policy policy_;
-  std::atomic<bool> guided_;
+  std::atomic<int64_t> fixed_;  ///< grain of all kernels; 0: as measured
   std::vector<std::string> kernels_;
   std::vector<Chain> chains_;
   std::unique_ptr<State[]> states_;
