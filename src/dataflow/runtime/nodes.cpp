@@ -39,12 +39,12 @@ bool ParseNodes(std::string_view text, const cpu_set_t& allowed, std::vector<cpu
     const std::string group(Next(&text, ';'));
     cpu_set_t cpus, usable;
     if (!ParseCpus(group, &cpus) || CPU_COUNT(&cpus) == 0) {
-      *problem = "'" + group + "' is no group of CPUs: groups are as in 0-3;4-7";
+      *problem = "nodes: '" + group + "' is no group of CPUs: groups are as in 0-3;4-7";
       return false;
     }
     CPU_AND(&usable, &cpus, &allowed);
     if (!CPU_EQUAL(&usable, &cpus)) {
-      *problem = "the process may not use all of the CPUs " + group;
+      *problem = "nodes: the process may not use all of the CPUs " + group;
       return false;
     }
     nodes->push_back(cpus);
