@@ -37,6 +37,7 @@ class SteeredGraph(E2E):
         program = self.start("2")
         self.until_line(program, "runs")
         pid = subprocess.run(["pgrep", "-f", f"^{GRAPH}"], capture_output=True, text=True, check=True).stdout.split()[0]
+        self.until(lambda: b'"flow.ahead"' in self.attune("ctl", "knobs").stdout, "the knobs")
         for setting, decided in (("flow.threads=1", "threads 2 -> 1: the knob was set, now 1 threads"), ("flow.grain=8", "grain 0 -> 8: "),
                                  ("flow.ahead=3", "ages ahead 16 -> 3: "), ("flow.grain=0", "grain 8 -> 0: ")):
             result = self.attune("set", setting, "-p", pid)
