@@ -674,7 +674,10 @@ TEST_F(LanguageRun, OptionsThatDoNothingAreRefused) {
                                 "graph FILE --until 4",
                                 "emit FILE --json",
                                 "check FILE --kernels",
-                                "graph FILE --kernels --json",
+                                "graph FILE --graphml --json",
+                                "graph FILE --kernels --unroll 2",
+                                "graph FILE --unroll -1",
+                                "run FILE --unroll 2",
                                 "print FILE"}) {
     std::string words = arguments;
     for (size_t at = words.find("FILE"); at != std::string::npos; at = words.find("FILE"))

@@ -33,11 +33,16 @@ class SteeredGraph(E2E):
         program.stdout.read()
         self.assertEqual(program.wait(PATIENCE_S), 0)
 
+    def three_knobs(self):
+        """Those that the session has heard of, if it has heard of all."""
+        knobs = json.loads(self.attune("ctl", "knobs").stdout)["knobs"]
+        return knobs if [knob["name"] for knob in knobs] == ["flow.threads", "flow.grain", "flow.ahead"] else None
+
     def test_knobs(self):
         program = self.start("2")
         self.until_line(program, "runs")
-        pid = subprocess.run(["pgrep", "-f", f"^{GRAPH}"], capture_output=True, text=True, check=True).stdout.split()[0]
-        self.until(lambda: b'"flow.ahead"' in self.attune("ctl", "knobs").stdout, "the knobs")
+        knobs = self.until(self.three_knobs, "the knobs")
+        pid = str(knobs[0]["pid"])
         for setting, decided in (("flow.threads=1", "threads 2 -> 1: the knob was set, now 1 threads"), ("flow.grain=8", "grain 0 -> 8: "),
                                  ("flow.ahead=3", "ages ahead 16 -> 3: "), ("flow.grain=0", "grain 8 -> 0: ")):
             result = self.attune("set", setting, "-p", pid)
@@ -79,6 +84,8 @@ class SteeredGraph(E2E):
         os.kill(json.loads(self.attune("list", "sessions", "--json").stdout)[0]["pid"], signal.SIGKILL)
         self.until_line(program, "ages ahead 1 -> 16: no alarm of memory is raised any more")
         program.stdin.close()
+        program.stdout.read()
+        program.wait(PATIENCE_S)
 
 
 if __name__ == "__main__":
