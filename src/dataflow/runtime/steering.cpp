@@ -57,8 +57,9 @@ void Steering::Look() {
   const Values now = Read(VariablesOf(known_));
   constexpr const char* kBy = "the knob was set";
   if (now.threads != known_.threads) {
-    run_->Note(FromTo("threads", run_->WantedThreads(), now.threads), kBy);
+    const int before = run_->WantedThreads();
     run_->SetThreads(static_cast<int>(now.threads));
+    run_->Note(FromTo("threads", before, now.threads), kBy);
   }
   if (now.grain != known_.grain) {
     run_->Note(FromTo("grain", std::exchange(grain_, now.grain), now.grain), kBy);
@@ -90,9 +91,9 @@ void Steering::Follow(const MachineState& machine) {
     reason = "an alarm of heat is raised";
   }
   const int before = std::min(wanted, std::exchange(most_threads_, most));
+  run_->LimitThreads(most);
   if (std::min(wanted, most) != before)
     run_->Note(FromTo("threads", before, std::min(wanted, most)), std::move(reason));
-  run_->LimitThreads(most);
   if (machine.memory == few_ages_) return;
   few_ages_ = machine.memory;
   run_->Note(few_ages_ ? FromTo("ages ahead", ahead_, 1) : FromTo("ages ahead", 1, ahead_),
