@@ -24,8 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (diagnostics.has_errors()) return 0;
   static_cast<void>(EmitCpp(program, "program.p2g", "program.cpp"));
-  static_cast<void>(ToDot(program, "program"));
-  static_cast<void>(ToKernelDot(program, "program"));
+  for (const ProgramGraph& graph : {FieldsAndKernels(program), KernelsAlone(program), Unrolled(program, 3)}) {
+    static_cast<void>(ToDot(graph, "program"));
+    static_cast<void>(ToJson(graph).dump());
+  }
   static_cast<void>(ToJson(program).dump());
   return 0;
 }

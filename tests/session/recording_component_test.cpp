@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "model/info_keys.h"
-#include "session/components/factories.h"
+#include "session/components/alarms.h"
 
 namespace attune::session {
 namespace {
@@ -106,8 +106,8 @@ TEST_F(RecordingComponentTest, RecordsIntoASecondFileUntilItIsTurnedOff) {
 TEST_F(RecordingComponentTest, GoesOnWithoutAComponentThatHasEnded) {
   ASSERT_TRUE(recording->Start().ok());
   {
-    const auto alarms = MakeAlarms(context, *recording);
-    ASSERT_TRUE(alarms->Start().ok());
+    AlarmComponent alarms(context, *recording);
+    ASSERT_TRUE(alarms.Start().ok());
     EXPECT_TRUE(Say("label with alarms").ok());
   }
   EXPECT_TRUE(Say("label without").ok());
