@@ -92,21 +92,21 @@ TEST(Nodes, WorkersAreBoundAndAnAgeIsDividedAmongThem) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   const std::vector<int> cpus = ListOf(allowed);
-  if (cpus.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  // On a machine with one CPU both groups have it.
+  const int first = cpus.front(), last = cpus.back();
   constexpr int kInstances = 4000, kAges = 5;
   using namespace vars;
   Graph graph;
   auto in = graph.AddField<int>("in"), out = graph.AddField<int>("out");
-  std::vector<std::atomic<int>> ran_on(cpus.size());
+  std::atomic<int> bound = 0;
   graph.AddKernel("make", Store(in(a)), [](Out<int, 1>& values) {
     for (int i = 0; i < kInstances; ++i) values.put(i, i);
   });
   graph.AddKernel("work", Fetch(in(a)[x]), Store(out(a)[x]), [&](int value) {
     cpu_set_t own;
     sched_getaffinity(0, sizeof own, &own);
-    for (size_t i = 0; i < cpus.size(); ++i) {
-      if (CPU_COUNT(&own) == 1 && CPU_ISSET(cpus[i], &own)) ran_on[i].fetch_add(1, std::memory_order_relaxed);
-    }
+    if (CPU_COUNT(&own) == 1 && (CPU_ISSET(first, &own) || CPU_ISSET(last, &own)))
+      bound.fetch_add(1, std::memory_order_relaxed);
     return value + 1;
   });
   std::vector<int> sums;
@@ -115,12 +115,12 @@ TEST(Nodes, WorkersAreBoundAndAnAgeIsDividedAmongThem) {
     for (int i = 0; i < values.Extent(); ++i) sum += values[i] - i;
     sums.push_back(sum);
   });
-  const std::string nodes = std::to_string(cpus[0]) + ";" + std::to_string(cpus[1]);
+  const std::string nodes = std::to_string(first) + ";" + std::to_string(last);
   const Report report = graph.Run({.threads = 2, .until = kAges - 1, .nodes = nodes});
   ASSERT_TRUE(report.ok()) << report.Describe();
   EXPECT_EQ(sums.size(), size_t{kAges});
   EXPECT_THAT(sums, Each(kInstances));
-  EXPECT_EQ(ran_on[0] + ran_on[1], kInstances * kAges);
+  EXPECT_EQ(bound, kInstances * kAges);
 }
 
 TEST(Nodes, GroupsThatMakeNoSenseAreAnErrorOfTheRun) {

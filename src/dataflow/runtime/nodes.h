@@ -1,5 +1,6 @@
 #pragma once
-/// Groups of CPUs whose workers share work among themselves first: by default the NUMA nodes.
+/// Groups of CPUs whose workers share work among themselves first: by default the NUMA nodes. This library stands on
+/// libc alone, so that it cannot have base's CpuSet.
 
 #include <sched.h>
 

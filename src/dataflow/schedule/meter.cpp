@@ -17,7 +17,7 @@ struct Rate {
 constexpr double kLongNs = 8000;       // bodies of which each is timed: that costs nothing
 constexpr int64_t kFirstSamples = 8;   // all of them, as the scheduler wants to know at once
 constexpr int64_t kDenseSamples = 50;  // later ones are as far apart as this one
-/// Time between two samples, for each sample that there was before: 50 us in the end. A sample takes 0.15 us.
+/// Time between two samples, for each sample that there was before: 50 us in the end.
 constexpr double kApartNs = 1000;
 constexpr double kMostApart = 8192;  // instances
 
