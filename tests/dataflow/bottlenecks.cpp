@@ -8,6 +8,7 @@
 
 #include <attune/flow.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -91,7 +92,7 @@ struct Case {
                       for (int i = 0; i < all.Extent(); ++i) out.put(all[i], i);
                     });
   }
-  /// A kernel over the elements of a field, of which each 16th takes long.
+  /// A kernel over the elements of a field, of which one takes long.
   void UnevenMap(const char* name, const Field<int, 1>& in, const Field<int, 1>& out, int distance, double ms) {
     const bool even = changed;
     graph.AddKernel(name, Fetch(in(a)[x]), Store(out(a + distance)[x]), kEffects,
@@ -201,15 +202,19 @@ void FarLoop(Case& c) {
                       out.put(all_of_it[0], 0);
                     });
 }
+/// Each instance goes on in the buffer behind the last one: all of it is read in turn, changed or not, and is more than
+/// caches keep.
 void Memory(Case& c) {
+  constexpr size_t kBuffer = size_t{256} << 20;
   constexpr size_t kBytes = size_t{8} << 20;
   auto in = c.Source("make", 0.05, 4);
   auto out = c.graph.AddField<int>("out");
-  const auto buffer = std::make_shared<std::vector<char>>(4 * kBytes, 1);
+  const auto buffer = std::make_shared<std::vector<char>>(kBuffer, 1);
+  const auto next = std::make_shared<std::atomic<size_t>>(0);
   const size_t bytes = c.changed ? kBytes / 2 : kBytes;
-  c.graph.AddKernel("slow", Fetch(in(a)[x]), Store(out(a)[x]), kEffects, [buffer, bytes](int value) {
-    const char* from = buffer->data() + static_cast<size_t>(value) * kBytes;
-    int sum = 0;
+  c.graph.AddKernel("slow", Fetch(in(a)[x]), Store(out(a)[x]), kEffects, [buffer, next, bytes](int value) {
+    const char* from = buffer->data() + next->fetch_add(bytes) % kBuffer;
+    int sum = value;
     for (size_t i = 0; i < bytes; i += 64) sum += static_cast<const volatile char*>(from)[i];
     return sum;
   });

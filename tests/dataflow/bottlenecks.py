@@ -4,7 +4,8 @@
   bottlenecks.py ATTUNE PROGRAM [--rounds N] [--only NAME,NAME] [--names]
 
 Each graph of PROGRAM (bottlenecks.cpp) runs under `attune run` as it is, and changed: what holds it back is half as dear, or gone. The
-forecast is that of the first run, the truth the time of the second one; each the median of N rounds that take turns. With --names only
+forecast is that of the first run, the truth the time of the second one, which follows at once; shown are medians of N rounds, and the
+median of their ratios, as the speed of a virtual machine drifts. With --names only
 what is named is checked, not the times, and one of N rounds must do: a virtual machine loses its CPUs for moments.
 """
 
@@ -77,7 +78,7 @@ def look_at(options, name, folder):
     text = f"{name:18} {slow:8} {kind or 'all threads have work':22}"
     if truths:
         forecast, truth = statistics.median(forecasts), statistics.median(truths)
-        error = forecast / truth - 1
+        error = statistics.median(each / true for each, true in zip(forecasts, truths)) - 1
         text += f" forecast {forecast * 1e-9:6.3f} s, true {truth * 1e-9:6.3f} s, {100 * error:+6.1f} %"
         if abs(error) > MOST_ERROR:
             problems.append(f"the forecast is more than {100 * MOST_ERROR:.0f} % off")
@@ -89,7 +90,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attune")
     parser.add_argument("program")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="")
     parser.add_argument("--names", action="store_true")
     options = parser.parse_args()

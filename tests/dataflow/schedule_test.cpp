@@ -7,6 +7,7 @@
 
 #include "dataflow/runtime/deque.h"
 #include "dataflow/schedule/granularity.h"
+#include "dataflow/schedule/meter.h"
 #include "golden.h"
 
 namespace attune::flow::test {
@@ -99,6 +100,31 @@ TEST(Granularity, AFixedPolicyDoesNotChange) {
   EXPECT_TRUE(granularity.Decisions().empty());
 }
 
+/// The dispatch of brief instances is what they take one after the other, less their bodies.
+TEST(Meter, DispatchOfBriefInstancesIsTheRestOfWhatTheyTake) {
+  const detail::TickRate rate;
+  const auto ticks = [&rate](double ns) { return static_cast<uint64_t>(rate.Ticks(ns)); };
+  const auto reading = static_cast<uint64_t>(rate.tick_cost());
+  detail::Meter meter;
+  const auto add = [&](int64_t instances, double body_ns, double dispatch_ns, const detail::Untimed& untimed) {
+    const uint64_t body = ticks(body_ns * static_cast<double>(instances)) + reading;
+    detail::AddSample(&meter, rate, {instances, body + ticks(dispatch_ns) + 2 * reading, body, 1}, untimed);
+  };
+  // Alone, they seem to be dispatched at no cost.
+  for (int i = 0; i < 8; ++i) add(1, 40, 0, {});
+  EXPECT_LT(meter.dispatch_ns, 1);
+  ASSERT_TRUE(detail::IsBrief(meter));
+  for (int i = 0; i < 100; ++i) add(detail::kTimedTogether, 40, 0, {ticks(1000 * 65), 1000, 1000});
+  EXPECT_NEAR(meter.body_ns, 40, 1);
+  EXPECT_NEAR(meter.dispatch_ns, 25, 1);
+  // An interruption of 1 ms.
+  add(detail::kTimedTogether, 40, 0, {ticks(1000 * 65 + 1e6), 1000, 1000});
+  EXPECT_LT(meter.dispatch_ns, 40);
+  // Ranges of many instances: their own dispatch is measured.
+  for (int i = 0; i < 100; ++i) add(1000, 40, 50, {ticks(40'050 * 100), 100, 100'000});
+  EXPECT_NEAR(meter.dispatch_ns, 50, 1);
+}
+
 TEST(Schedule, GuidedTakesTinyInstancesTogether) {
   Golden golden(20'000);
   golden.Print();
@@ -114,8 +140,11 @@ TEST(Schedule, GuidedTakesTinyInstancesTogether) {
 TEST(Schedule, OffDispatchesEachAlone) {
   Golden golden(1000);
   golden.Print();
+  const Report untimed = golden.graph.Run({.threads = 2, .until = 10, .scheduler = "off", .timing = false});
+  EXPECT_EQ(untimed.Find("mul2")->ranges, untimed.Find("mul2")->instances);
+  // But for those that are timed together.
   const Report report = golden.graph.Run({.threads = 2, .until = 10, .scheduler = "off"});
-  EXPECT_EQ(report.Find("mul2")->ranges, report.Find("mul2")->instances);
+  EXPECT_GT(report.Find("mul2")->ranges, report.Find("mul2")->instances - report.Find("mul2")->timed);
   EXPECT_TRUE(report.decisions.empty());
   const Report fixed = golden.graph.Run({.threads = 1, .until = 10, .scheduler = "fixed:100"});
   EXPECT_LE(fixed.Find("mul2")->ranges, 11 * (10 + 10));

@@ -264,6 +264,14 @@ class Workers::Ranges {
   Ranges& operator=(const Ranges&) = delete;
   ~Ranges() { cell_.until_sample = until_sample_; }
 
+  /// Instances of the next range.
+  int64_t Next(int64_t grain) const {
+    return until_sample_ <= grain && grain < kTimedTogether && IsBrief(cell_) ? kTimedTogether : grain;
+  }
+
+  /// The worker has done something else.
+  void Interrupt() { untimed_since_ = 0; }
+
   /// @return instances whose result counts
   int64_t Run(int64_t begin, int64_t end) {
     context_.begin = begin;
@@ -297,15 +305,24 @@ class Workers::Ranges {
     context_.body_ticks = 0;
     context_.body_pieces = 0;
     const uint64_t start = Ticks();
+    const Untimed untimed = untimed_since_ == 0 ? Untimed{} : UntimedUntil(start);
     kernel_.run(kernel_.body, context_);
     const uint64_t ticks = Ticks() - start;
     context_.timed = false;
     NoteRange(instances_, ticks);
-    AddSample(&cell_, pool_.rate_, {context_.executed, ticks, context_.body_ticks, context_.body_pieces});
+    AddSample(&cell_, pool_.rate_, {context_.executed, ticks, context_.body_ticks, context_.body_pieces}, untimed);
     pool_.engine_->granularity().Sampled(instances_->kernel, &cell_, pool_.Count(), pool_.engine_->NowNs());
     // What seemed not worth waking somebody for may have become so.
     if (pool_.rate_.Ns(static_cast<double>(ticks)) > kWorthWakingNs && worker_->deque.Size() > 0)
       pool_.Offer({instances_, 0, INT_MAX});
+    // That of the timed range itself is added to the counts later.
+    ranges_before_ = cell_.ranges.get() + 1;
+    instances_before_ = cell_.instances.get() + context_.executed;
+    untimed_since_ = Ticks();
+  }
+
+  Untimed UntimedUntil(uint64_t now) const {
+    return {now - untimed_since_, cell_.ranges.get() - ranges_before_, cell_.instances.get() - instances_before_};
   }
 
   void AddStored() {
@@ -319,7 +336,10 @@ class Workers::Ranges {
   Instances* instances_;
   const Chosen& kernel_;
   Meter& cell_;
-  int64_t until_sample_;  ///< instances
+  int64_t until_sample_;        ///< instances
+  uint64_t untimed_since_ = 0;  ///< ticks; 0: the worker did something else
+  int64_t ranges_before_ = 0;   ///< that
+  int64_t instances_before_ = 0;
   RangeContext context_;
 };
 
@@ -352,10 +372,13 @@ void Workers::Execute(Worker* worker, Task task) {
         Offer({task.instances, task.end, task.end + half});
       }
     }
-    const int64_t piece = std::min(grain, task.end - task.begin);
+    const int64_t piece = std::min(ranges.Next(grain), task.end - task.begin);
     results += ranges.Run(task.begin, task.begin + piece);
     task.begin += piece;
-    if (!worker->behind.empty()) RunBehind(worker);
+    if (!worker->behind.empty()) {
+      RunBehind(worker);
+      ranges.Interrupt();
+    }
     if (perturb_ != 0 && Random(worker) % 8 == 0) ::sched_yield();
   }
   done.end = task.begin;

@@ -20,39 +20,48 @@ constexpr int64_t kDenseSamples = 50;  // later ones are as far apart as this on
 /// Time between two samples, for each sample that there was before: 50 us in the end.
 constexpr double kApartNs = 1000;
 constexpr double kMostApart = 8192;  // instances
+constexpr double kBriefNs = 200;
+constexpr int64_t kFewestUntimed = 8;  // ranges
 
-/// A body of some dozen instructions, each of which waits for the one before.
-void Chain() {
-  static thread_local uint32_t value = 1;
-  for (int i = 0; i < 40; ++i) value = value * 1664525 + 1013904223;
+/// Instructions of which each waits for the one before, also for that of the last call.
+template <int kLength>
+uint32_t Chain(uint32_t value) {
+  for (int i = 0; i < kLength; ++i) value = value * 1664525 + 1013904223;
+  __asm__ volatile("" : "+r"(value));
+  return value;
 }
 
 /// Ticks that two readings around a body measure too much: what a reading takes, and that the body cannot begin before.
-uint64_t ReadingCost() {
+/// The mean, over bodies that begin at any moment of a step: a counter may advance in steps that are longer than this
+/// (10 ns on AMD's Zen 3).
+double ReadingCost() {
   constexpr int kBodies = 200;
-  uint64_t timed = UINT64_MAX;
+  constexpr int kMostGap = 16;  // together more than a step
+  uint64_t timed = 0;
+  uint32_t value = 1;
   const uint64_t start = ReadTscBehind();
-  for (int i = 0; i < kBodies; ++i) Chain();
-  const uint64_t untimed = (ReadTscBehind() - start) / kBodies;
+  for (int i = 0; i < kBodies; ++i) value = Chain<40>(value);
+  const uint64_t untimed = ReadTscBehind() - start;
   for (int i = 0; i < kBodies; ++i) {
+    for (int gap = i % kMostGap; gap > 0; --gap) value = Chain<1>(value);
     const uint64_t before = ReadTscBehind();
-    Chain();
-    timed = std::min(timed, ReadTscBehind() - before);
+    value = Chain<40>(value);
+    timed += ReadTscBehind() - before;
   }
-  return timed > untimed ? timed - untimed : 0;
+  return std::max(0.0, (static_cast<double>(timed) - static_cast<double>(untimed)) / kBodies);
 }
 
 Rate Calibrate() {
   Rate rate;
   const int64_t start_ns = MonotonicNow();
   const uint64_t start = ReadTsc();
-  std::vector<uint64_t> costs;
+  std::vector<double> costs;
   while (MonotonicNow() - start_ns < 1'000'000) costs.push_back(ReadingCost());
   const uint64_t ticks = ReadTsc() - start;
   rate.ns_a_tick = static_cast<double>(MonotonicNow() - start_ns) / static_cast<double>(std::max<uint64_t>(ticks, 1));
-  // An interruption makes one of them too small.
+  // An interruption makes one of them wrong.
   std::ranges::nth_element(costs, costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2));
-  rate.cost = static_cast<double>(costs[costs.size() / 2]);
+  rate.cost = costs[costs.size() / 2];
   return rate;
 }
 
@@ -76,29 +85,38 @@ int64_t SampleAfter(Meter* cell, int64_t instances) {
   return 1 + apart / 2 + static_cast<int64_t>(cell->random % static_cast<uint64_t>(apart));
 }
 
-void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range) {
+bool IsBrief(const Meter& cell) { return cell.samples >= kFirstSamples && cell.body_ns < kBriefNs; }
+
+void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range, const Untimed& untimed) {
   const int64_t instances = range.instances;
   if (instances == 0) return;
+  // An interruption is no cost of the kernel: what is far above what it was counts as four times that.
+  const auto capped = [cell](double kept, double value) {
+    return cell->samples > 8 ? std::min(value, 4 * kept + 100) : value;
+  };
+  const auto smooth = [cell, &capped](double* kept, double value) {
+    *kept += (capped(*kept, value) - *kept) / static_cast<double>(std::min<int64_t>(cell->samples + 1, 16));
+  };
   // Each difference of two readings has one reading in it, and that of the body lies in the whole, too.
   const auto reading = static_cast<int64_t>(rate.tick_cost());
   const auto whole = static_cast<int64_t>(range.whole), body = static_cast<int64_t>(range.body);
   const int64_t body_ticks = std::max<int64_t>(body - range.pieces * reading, 0);
-  const int64_t dispatch_ticks = std::max<int64_t>(whole - body - (range.pieces + 1) * reading, 0);
+  const double each = rate.Ns(static_cast<double>(body_ticks)) / static_cast<double>(instances);
+  smooth(&cell->body_ns, each);
+  int64_t dispatch_ticks = std::max<int64_t>(whole - body - (range.pieces + 1) * reading, 0);
+  if (IsBrief(*cell) && untimed.ranges >= kFewestUntimed && untimed.instances < kTimedTogether * untimed.ranges) {
+    const double bodies_ns = cell->body_ns * static_cast<double>(untimed.instances);
+    const double ns = (rate.Ns(static_cast<double>(untimed.ticks)) - bodies_ns) / static_cast<double>(untimed.ranges);
+    dispatch_ticks = rate.Ticks(capped(cell->dispatch_ns, std::max(ns, 0.0)));
+  }
+  smooth(&cell->dispatch_ns, rate.Ns(static_cast<double>(dispatch_ticks)));
+  ++cell->samples;
   cell->timed_instances.Add(instances);
   cell->timed_ranges.Add(1);
   cell->dispatch_ticks.Add(dispatch_ticks);
   cell->body_ticks.Add(body_ticks);
-  const double each = rate.Ns(static_cast<double>(body_ticks)) / static_cast<double>(instances);
   const int bucket = std::bit_width(static_cast<uint64_t>(each)) - 1;
   cell->histogram[static_cast<size_t>(std::clamp(bucket, 0, kHistogramBuckets - 1))].Add(instances);
-  // An interruption is no cost of the kernel: what is far above what it was counts as four times that.
-  const auto smooth = [cell](double* kept, double value) {
-    if (cell->samples > 8) value = std::min(value, 4 * *kept + 100);
-    *kept += (value - *kept) / static_cast<double>(std::min<int64_t>(cell->samples + 1, 16));
-  };
-  smooth(&cell->body_ns, each);
-  smooth(&cell->dispatch_ns, rate.Ns(static_cast<double>(dispatch_ticks)));
-  ++cell->samples;
 }
 
 void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate) {

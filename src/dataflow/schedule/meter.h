@@ -26,6 +26,7 @@ class TickRate {
   /// @cost 1 ms, the first one of a process
   TickRate();
   double Ns(double ticks) const { return ticks * ns_a_tick_; }
+  int64_t Ticks(double ns) const { return static_cast<int64_t>(ns / ns_a_tick_); }
   /// What one reading takes.
   double tick_cost() const { return cost_; }
 
@@ -91,6 +92,11 @@ struct alignas(64) Meter {
 /// Instances from the next timed range to the one behind it. @param instances of the next one
 int64_t SampleAfter(Meter* cell, int64_t instances);
 
+/// Instances of a brief kernel that are timed as one range, even where others are dispatched in smaller ones. Timed
+/// alone, one seems up to 10 ns longer or shorter, and some of its dispatch is done while the CPU waits for the last.
+constexpr int64_t kTimedTogether = 32;
+bool IsBrief(const Meter& cell);
+
 /// A timed range.
 struct TimedRange {
   int64_t instances = 0;
@@ -98,7 +104,13 @@ struct TimedRange {
   uint64_t body = 0;   ///< ticks of its bodies
   int64_t pieces = 1;  ///< parts of it whose bodies were timed by themselves
 };
-void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range);
+/// All that a worker did since the last timed range, where that was nothing but ranges of the same kernel.
+struct Untimed {
+  uint64_t ticks = 0;
+  int64_t ranges = 0;  ///< 0: it did something else, too
+  int64_t instances = 0;
+};
+void AddSample(Meter* cell, const TickRate& rate, const TimedRange& range, const Untimed& untimed = {});
 
 /// Adds a cell to a kernel's cost, sampled times scaled to all of the cell's instances.
 void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate);
