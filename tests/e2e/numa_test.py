@@ -1,4 +1,5 @@
-"""On a machine with two NUMA nodes, which is emulated: memory that lies on the other one, and who put it there; knobs that this machine may lack."""
+"""On a machine with two NUMA nodes, which is emulated: memory that lies on the other one, and who put it there; knobs that this machine may
+lack; workers of dataflow graphs."""
 
 import json
 import os
@@ -37,6 +38,9 @@ TURNED = {
     "memory.nodes": ("1", "attune get memory.nodes -p $P | tail -n 1 | sed 's/.* //'"),
 }
 KNOBS = [HOLDER, *(turned(knob, *how) for knob, how in TURNED.items())]
+# The threads of a dataflow graph, and the CPUs that each may use.
+GRAPH = """sleep 4 | steered_graph 2 > /dev/null & sleep 2
+for t in /proc/$(pidof steered_graph)/task/*; do echo $(cat $t/comm; sed -n 's/^Cpus_allowed_list://p' $t/status); done; wait"""
 
 
 def planted_line():
@@ -49,8 +53,9 @@ class Numa(unittest.TestCase):
     def setUpClass(cls):
         def observed(name, *cpus):
             return [f"attune run -q -o {name}.attune -- {PROGRAM} {' '.join(cpus)}", f"attune report {name}.attune --json"]
-        result = subprocess.run([os.path.join(SOURCE, "tools", "machine.sh"), "--build", BUILD, "amd64",
-                                 *observed("remote", "0", "1"), *observed("local", "1", "1"), *KNOBS],
+        result = subprocess.run([os.path.join(SOURCE, "tools", "machine.sh"), "--build", BUILD,
+                                 "--add", os.path.join(BUILD, "bin", "steered_graph"), "amd64",
+                                 *observed("remote", "0", "1"), *observed("local", "1", "1"), *KNOBS, GRAPH],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if result.returncode == UNAVAILABLE:
             raise unittest.SkipTest(result.stderr.decode().strip())
@@ -89,6 +94,11 @@ class Numa(unittest.TestCase):
                 if knob != "memory.nodes":  # where each page was before is not known
                     self.assertNotEqual(after, during, text)
                 self.assertIn("attune restore", text)
+
+    def test_workers_of_a_graph_are_bound_to_nodes(self):
+        text = self.parts[5 + len(TURNED)]
+        threads = [line.split() for line in text.split("\n") if line.startswith("flow-")]
+        self.assertEqual(threads, [["flow-0", "0"], ["flow-1", "1"]], text)
 
 
 if __name__ == "__main__":
