@@ -138,6 +138,44 @@ TEST(Errors, StoredOutside) {
   EXPECT_TRUE(large.Run({.threads = 1, .until = 0, .max_extent = 1001}).ok());
 }
 
+/// More elements than a number of 64 bits counts. The expected extents are no more than a hint.
+TEST(Errors, AFieldOfSeveralDimensionsThatIsTooLarge) {
+  constexpr int64_t kIndex = (int64_t{1} << 32) - 1;
+  for (const int64_t index : {kIndex, int64_t{0}}) {
+    Graph graph;
+    auto f = graph.AddField<char, 2>("f");
+    graph.Expect(f, kIndex + 1, kIndex + 1);
+    graph.AddKernel("s", Store(f(0)), [index](Out<char, 2>& out) { out.put(1, index, index); });
+    graph.AddKernel("q", Fetch(f(a)), [](const View<char, 2>&) {});
+    const Report report = graph.Run();
+    EXPECT_EQ(report.error.kind, index == 0 ? ErrorKind::kNone : ErrorKind::kMemory);
+    EXPECT_THAT(report.error.what,
+                HasSubstr(index == 0 ? "" : "there is no memory for f(0): 4294967296 x 4294967296 elements of 1 byte"));
+  }
+}
+
+TEST(Errors, MoreInstancesThanCanBeCounted) {
+  Graph graph;
+  auto f = graph.AddField<int>("f");
+  graph.AddKernel("s", Store(f(0)), [](Out<int, 1>& out) { out.put(1, 0); });
+  graph.AddKernel("k", Range(x, int64_t{1} << 32), Range(y, int64_t{1} << 32), Fetch(f(a)), [](const View<int, 1>&) {});
+  const Report report = graph.Run();
+  EXPECT_EQ(report.error.kind, ErrorKind::kExtents);
+  EXPECT_EQ(report.error.kernel, "k");
+}
+
+TEST(Errors, ARangeWithoutValuesHasNoInstances) {
+  for (const int64_t bound : {0, -1, -1000}) {
+    Graph graph;
+    auto f = graph.AddField<int>("f");
+    graph.AddKernel("s", Store(f(0)), [](Out<int, 1>& out) { out.put(1, 0); });
+    graph.AddKernel("k", Range(x, bound), Fetch(f(a)), [](const View<int, 1>&) {});
+    const Report report = graph.Run();
+    EXPECT_TRUE(report.ok()) << report.Describe();
+    EXPECT_EQ(report.Find("k")->instances, 0);
+  }
+}
+
 TEST(Errors, ExtentsThatDisagree) {
   Numbers it(8);
   auto others = it.graph.AddField<int>("others");
@@ -200,8 +238,8 @@ TEST(Errors, WhatWasStoredBeforeStaysWhole) {
 }
 
 TEST(Errors, GraphsThatCannotRun) {
-  const auto what = [](const Graph& graph, RunOptions options = {.threads = 1, .until = 1}) {
-    const Report report = graph.Run(options);
+  const auto what = [](const Graph& graph) {
+    const Report report = graph.Run({.threads = 1, .until = 1});
     EXPECT_EQ(report.outcome, Outcome::kFailed);
     EXPECT_EQ(report.error.kind, ErrorKind::kGraph);
     return report.error.what;
@@ -237,10 +275,21 @@ TEST(Errors, GraphsThatCannotRun) {
     (void)it.graph.AddFeed(it.numbers);
     EXPECT_THAT(what(it.graph), HasSubstr("is fed from outside, so kernel 'make' cannot store into it"));
   }
+}
+
+TEST(Errors, OptionsThatDoNotFit) {
   Golden golden;
-  EXPECT_THAT(what(golden.graph, {.scheduler = "fast"}), HasSubstr("there is no scheduler 'fast'"));
-  EXPECT_THAT(what(golden.graph, {.scheduler = "fixed:0"}), HasSubstr("fixed: wants a number"));
-  EXPECT_THAT(what(golden.graph, {.scheduler = "fuse:init+mul2"}), HasSubstr("'mul2' cannot run behind 'init'"));
+  const std::pair<RunOptions, const char*> wrong[] = {
+      {{.until = 1, .scheduler = "fast"}, "there is no scheduler 'fast'"},
+      {{.until = 1, .scheduler = "fixed:0"}, "fixed: wants a number"},
+      {{.until = 1, .scheduler = "fuse:init+mul2"}, "'mul2' cannot run behind 'init'"},
+      {{.until = 1, .nodes = "none"}, "'none' is no group of CPUs"}};
+  for (const auto& [options, what] : wrong) {
+    const Report report = golden.graph.Run(options);
+    EXPECT_EQ(report.outcome, Outcome::kFailed);
+    EXPECT_EQ(report.error.kind, ErrorKind::kOptions);
+    EXPECT_THAT(report.error.what, HasSubstr(what));
+  }
 }
 
 TEST(Errors, ARunAfterAnErrorIsWhole) {

@@ -129,7 +129,7 @@ TEST(Implementations, ARunThatCannotHaveItFails) {
   Several it;
   const Report report = it.graph.Run({.threads = 1, .until = 0, .implementation = "none"});
   EXPECT_EQ(report.outcome, Outcome::kFailed);
-  EXPECT_EQ(report.error.kind, ErrorKind::kGraph);
+  EXPECT_EQ(report.error.kind, ErrorKind::kOptions);
   EXPECT_THAT(report.error.what, HasSubstr("there is no implementation 'none'"));
 }
 

@@ -66,7 +66,11 @@ class View {
   using Value = T;
 
   /// 1 + the largest stored index.
-  int64_t Extent(int dim = 0) const { return extent_[static_cast<size_t>(dim)]; }
+  int64_t Extent(int dim = 0) const {
+    if (dim < 0 || dim >= Rank) [[unlikely]]
+      detail::ThrowNoDimension(dim, Rank);
+    return extent_[static_cast<size_t>(dim)];
+  }
   /// Elements within the extents.
   int64_t size() const {
     int64_t count = 1;

@@ -194,7 +194,7 @@ class Graph {
     return Feed<T>(field.number());
   }
 
-  /// Starts a run and returns at once. The graph must live, and must not be changed, until it ends.
+  /// Starts a run and returns at once. The graph must live, and must not be changed, as long as what is returned lives.
   RunningGraph Start(const RunOptions& options = {}) const;
   /// Runs it to the end.
   Report Run(const RunOptions& options = {}) const;

@@ -2,6 +2,7 @@
 /// Kernels: what Graph::AddKernel() makes of fetches, stores, options and a lambda. The compiler sees the loop over a
 /// range of instances with the body in it; the library decides which ranges. Part of attune/flow.h.
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <concepts>
@@ -117,10 +118,10 @@ inline constexpr detail::OrderedTag kOrdered;
 inline constexpr detail::StopsTag kStops;
 /// The kernel has effects of its own: it runs although nobody reads what it stores.
 inline constexpr detail::EffectsTag kEffects;
-/// The index variable runs from 0 to bound - 1, where no fetch binds it.
+/// The index variable runs from 0 to bound - 1, where no fetch binds it; it has no values where `bound` is not above 0.
 template <int V>
 constexpr auto Range(IndexVar<V>, int64_t bound) {
-  return detail::RangeItem<V>{bound};
+  return detail::RangeItem<V>{std::max<int64_t>(bound, 0)};
 }
 /// Without a result of an instance so long after it could start, `alternate` runs with the same arguments, age and
 /// index, and its result counts; the late one is discarded when it comes. For kernels that store single elements.

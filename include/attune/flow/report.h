@@ -21,11 +21,13 @@ enum class ErrorKind {
   kNone,
   kFile,         ///< the file of RunOptions::keep cannot be made
   kGraph,        ///< the graph cannot run: a cycle within one age, two kernels of one name, ...
+  kOptions,      ///< RunOptions::scheduler, nodes or implementation are none for this graph or machine
   kStoredTwice,  ///< an element was stored again
   kHole,         ///< an element within the extents of a complete age was read, but nobody had stored it
   kOutside,      ///< an index beyond the extents was read, or beyond RunOptions::max_extent was stored
   kExtents,      ///< two fetches bind one index variable to different extents
   kException,    ///< a kernel has thrown
+  kMemory,       ///< there is no memory for an age of a field
   kTimeout,      ///< an instance ran longer than RunOptions::kernel_timeout
 };
 

@@ -19,6 +19,8 @@ struct KernelAge;
 
 /// Throws what the run reports as an error of the instance.
 [[noreturn]] void ThrowOutside(const FieldAge& age, int dim, int64_t index);
+/// @throws std::out_of_range
+[[noreturn]] void ThrowNoDimension(int dim, int rank);
 
 /// Elements in one piece, with a bit for each that says whether it was stored.
 struct Block {

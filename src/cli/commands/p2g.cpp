@@ -117,6 +117,17 @@ std::string NameOf(const std::string& file) {
   return name.empty() ? "program" : name;
 }
 
+/// What is written must not be the program itself.
+Status KeepsProgram(const std::string& file, const std::string& written, const char* option) {
+  std::error_code error;
+  if (written.empty() || (written != file && !fs::equivalent(written, file, error))) return {};
+  return Error{Errc::kInvalidArgument, fmt::format("{} would be overwritten", file),
+               fmt::format("give another file to {}", option)};
+}
+
+/// Where something else means that results differ, what cannot be compared has an exit code of its own.
+Error NotCompared(const Error& error) { return {Errc::kInvalidArgument, error.message, error.hint}; }
+
 // ---- the actions
 
 Result<int> CheckFile(const Options& options) {
@@ -142,6 +153,7 @@ Result<int> CheckFile(const Options& options) {
 }
 
 Result<int> GraphOf(const Options& options) {
+  ATTUNE_CHECK_OK(KeepsProgram(options.file, options.output, "-o"));
   ATTUNE_TRY(const Loaded loaded, LoadRight(options.file));
   ATTUNE_TRY(const std::string text, GraphText(loaded.program, NameOf(options.file),
                                                {options.kernels, options.unroll, options.graphml, options.json}));
@@ -154,6 +166,7 @@ Result<int> GraphOf(const Options& options) {
 }
 
 Result<int> Emit(const Options& options) {
+  ATTUNE_CHECK_OK(KeepsProgram(options.file, options.output, "-o"));
   ATTUNE_TRY(const Loaded loaded, LoadRight(options.file));
   const std::string where = options.output.empty() ? NameOf(options.file) + ".cpp" : options.output;
   const std::string cpp = language::EmitCpp(loaded.program, options.file, where);
@@ -190,9 +203,11 @@ Result<std::string> Compile(const Options& options, const sigset_t& program_mask
 Result<int> Build(const Options& options) {
   const fs::path output =
       options.output.empty() ? fs::path(options.file).replace_extension() : fs::path(options.output);
+  ATTUNE_CHECK_OK(KeepsProgram(options.file, output.string(), "-o"));
   std::error_code error;
-  if (output == options.file || fs::equivalent(output, options.file, error))
-    return Error{Errc::kInvalidArgument, fmt::format("{} would be overwritten", options.file), "give -o PROGRAM"};
+  const fs::file_type type = fs::symlink_status(output, error).type();
+  if (type != fs::file_type::not_found && type != fs::file_type::regular && type != fs::file_type::symlink)
+    return Error{Errc::kInvalidArgument, fmt::format("{} is no regular file", output.string()), "give -o PROGRAM"};
   ATTUNE_TRY(const std::string program, Compile(options, session::BlockLauncherSignals()));
   // By another name, so that a program that runs can be replaced.
   const fs::path made = output.string() + fmt::format(".{}", getpid());
@@ -216,6 +231,7 @@ Result<int> RunWords(std::vector<std::string> words, const sigset_t& program_mas
 }
 
 Result<int> RunProgramOf(const Options& options) {
+  ATTUNE_CHECK_OK(KeepsProgram(options.file, options.keep, "--keep"));
   const sigset_t program_mask = session::BlockLauncherSignals();
   ATTUNE_TRY(const std::string program, Compile(options, program_mask));
   std::vector<std::string> words = ProgramOptions(options);
@@ -252,8 +268,9 @@ std::string ShellWord(const std::string& word) {
 
 Result<int> Replay(const Options& options) {
   const sigset_t program_mask = session::BlockLauncherSignals();
-  ATTUNE_TRY(const std::string program, ReplayProgram(options, program_mask));
-  std::vector<std::string> words = {program, "--replay", options.file};
+  const Result<std::string> program = ReplayProgram(options, program_mask);
+  if (!program.ok()) return NotCompared(program.error());
+  std::vector<std::string> words = {*program, "--replay", options.file};
   const std::vector<std::string> instance = InstanceOptions(options);
   words.insert(words.end(), instance.begin(), instance.end());
   if (!options.implementation.empty()) words.insert(words.end(), {"--implementation", options.implementation});
@@ -273,7 +290,9 @@ Result<int> Dump(const Options& options) {
 Result<int> Diff(const Options& options) {
   if (options.more.size() != 1)
     return Error{Errc::kInvalidArgument, "diff takes two files", "attune p2g diff FILE OTHER"};
-  return DiffKept(options.file, options.more[0], options.json);
+  Result<int> compared = DiffKept(options.file, options.more[0], options.json);
+  if (!compared.ok()) return NotCompared(compared.error());
+  return compared;
 }
 
 /// Options that an action may have, as bits.
@@ -410,7 +429,7 @@ Command MakeP2gCommand() {
       "the "
       "instance stores what the file has, with 1 where it stores something else or fails, with 2 where it cannot be "
       "run. "
-      "diff ends with 1 where something differs.";
+      "diff ends with 1 where something differs, with 2 where the files cannot be compared.";
   command.positionals = {{"ACTION", "What to do", &options->action, true, Complete::kNothing, names},
                          {"FILE", "The program, NAME.p2g; dump, diff, replay: a file of run --keep", &options->file,
                           true, Complete::kFile},

@@ -184,7 +184,12 @@ StoredAge* Engine::Open(int field, int64_t age, const std::array<int64_t, kMaxRa
   }
   std::array<int64_t, kMaxRank> wanted = extents;
   for (size_t dim = 0; dim < kMaxRank; ++dim) wanted[dim] = std::max(wanted[dim], state.last_extent[dim]);
-  stored->Reserve(wanted);
+  try {
+    stored->Reserve(wanted);
+  } catch (const std::bad_alloc&) {
+    // It may be that less is stored than was expected.
+    stored->Reserve({});
+  }
   for (const Use& use : plan_.fields[static_cast<size_t>(field)].readers) {
     const SliceInfo& slice = graph_.kernels[static_cast<size_t>(use.kernel)].fetches[static_cast<size_t>(use.slice)];
     // Ages of kernels that fetch nothing but this are made by themselves.
@@ -222,7 +227,18 @@ void Engine::WriterDone(StoredAge* stored) {
 
 void Engine::CompleteAge(StoredAge* stored) {
   FieldState& state = fields_[static_cast<size_t>(stored->field)];
-  const bool any = stored->opened && stored->Finish();
+  bool any = false;
+  try {
+    any = stored->opened && stored->Finish();
+  } catch (const std::bad_alloc&) {
+    stored->complete = true;
+    return FailLocked({ErrorKind::kMemory,
+                       "",
+                       stored->field_name,
+                       -1,
+                       {},
+                       "there is no memory for " + FieldText(stored->field, stored->age) + ": " + stored->SizeText()});
+  }
   stored->complete = true;
   if (!any) {
     for (Instances* waiting : stored->waiting) {
@@ -397,6 +413,11 @@ bool Engine::Domain(Instances* instances) {
   instances->total = FindDomain(graph_.kernels[static_cast<size_t>(instances->kernel)], instances, &conflict);
   if (instances->total >= 0) return true;
   const int64_t none[kMaxRank] = {};
+  if (conflict.one == nullptr) {
+    FailLocked(ErrorAt(*instances, none, ErrorKind::kExtents,
+                       "its index variables have more values together than can be counted"));
+    return false;
+  }
   const auto bound = [this](const FieldAge& age, int64_t extent) {
     return FieldText(age.field, age.age) + " with extent " + std::to_string(extent);
   };

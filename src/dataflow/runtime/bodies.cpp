@@ -44,6 +44,11 @@ void ThrowHole(const FieldAge& age, int64_t position) {
               "nobody stored " + Place(age, stored.IndexOf(position), age.rank) + ", and the age is complete"};
 }
 
+void ThrowNoDimension(int dim, int rank) {
+  throw std::out_of_range("a view of " + std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions") +
+                          " has no extent " + std::to_string(dim));
+}
+
 void ThrowOutside(const FieldAge& age, int dim, int64_t index) {
   const auto& stored = static_cast<const StoredAge&>(age);
   const std::string where = std::string(age.field_name) + "(" + std::to_string(age.age) + ")";

@@ -46,7 +46,7 @@ int64_t FindDomain(const KernelInfo& kernel, KernelAge* instances, ExtentConflic
     if (!RangeOf(kernel, *instances, v, &low, &high, conflict)) return -1;
     instances->low[v] = low;
     instances->count[v] = std::max<int64_t>(0, high - low);
-    total *= instances->count[v];
+    if (__builtin_mul_overflow(total, instances->count[v], &total)) return -1;
   }
   return total;
 }

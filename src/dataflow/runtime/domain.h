@@ -7,7 +7,7 @@
 
 namespace attune::flow::detail {
 
-/// Two fetches that bind a variable to different extents.
+/// Two fetches that bind a variable to different extents; without them, there are too many instances.
 struct ExtentConflict {
   int variable = 0;
   const FieldAge* one = nullptr;

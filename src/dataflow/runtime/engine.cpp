@@ -84,14 +84,14 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
   std::optional<Error> no_code = ChooseImplementations(graph, options.implementation, HasCapability, &chosen_);
   if (!error) error = std::move(no_code);
   if (!error && (!are_nodes || !ParsePolicy(options.scheduler, &policy, &problem)))
-    error = Error{ErrorKind::kGraph, "", "", -1, {}, problem};
+    error = Error{ErrorKind::kOptions, "", "", -1, {}, problem};
   for (const auto& [first, second] : policy.fused) {
     const auto is_pair = [&](const Chain& chain) {
       return graph.kernels[static_cast<size_t>(chain.first)].name == first &&
              graph.kernels[static_cast<size_t>(chain.second)].name == second;
     };
     if (!error && std::none_of(plan_.chains.begin(), plan_.chains.end(), is_pair)) {
-      error = Error{ErrorKind::kGraph,
+      error = Error{ErrorKind::kOptions,
                     second,
                     "",
                     -1,

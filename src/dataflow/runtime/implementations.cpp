@@ -69,7 +69,7 @@ std::optional<Error> ChooseImplementations(const GraphInfo& graph, const std::st
     chosen->push_back({best->run, best->body.get(), best->capability});
   }
   if (problem.empty()) return {};
-  return Error{ErrorKind::kGraph, "", "", -1, {}, problem};
+  return Error{ErrorKind::kOptions, "", "", -1, {}, problem};
 }
 
 }  // namespace detail

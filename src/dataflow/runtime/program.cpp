@@ -33,6 +33,7 @@ int RunGraph(const char* name, const Graph& graph, const ProgramOptions& options
   const Report report = graph.Run(options.run);
   bool is_written = fflush(stdout) == 0 && ferror(stdout) == 0;
   if (!report.ok()) fprintf(stderr, "%s: %s\n", name, report.Describe().c_str());
+  if (report.error.kind == ErrorKind::kOptions) return kUsage;
   PrintReport(report, options);
   if (!is_written) fprintf(stderr, "%s: not all of the output could be written\n", name);
   if (!report.keep_problem.empty()) {

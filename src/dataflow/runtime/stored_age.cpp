@@ -41,6 +41,13 @@ Count CountBits(const std::atomic<uint64_t>* bits, int64_t begin, int64_t end) {
   return count;
 }
 
+/// @throws std::bad_alloc: nothing is as large
+int64_t Product(int64_t one, int64_t other) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(one, other, &product)) throw std::bad_alloc();
+  return product;
+}
+
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15;
   return hash ^ (hash >> 29);
@@ -69,11 +76,12 @@ StoredAge::~StoredAge() {
 }
 
 void StoredAge::Allocate(Block* block, int64_t capacity) {
-  const auto bytes = static_cast<size_t>(capacity * element_bytes);
-  block->data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}));
-  block->written = new std::atomic<uint64_t>[Words(capacity)]();
+  const int64_t bytes = Product(capacity, element_bytes);
+  auto written = std::make_unique<std::atomic<uint64_t>[]>(Words(capacity));
+  block->data = static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), std::align_val_t{64}));
+  block->written = written.release();
   block->capacity = capacity;
-  live_bytes->fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  live_bytes->fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void StoredAge::Free(Block* block) {
@@ -87,12 +95,12 @@ void StoredAge::Free(Block* block) {
 void StoredAge::SetRoom(const Index& extents) {
   int64_t elements = 1;
   for (int dim = rank - 1; dim >= 0; --dim) {
-    const auto d = static_cast<size_t>(dim);
-    room[dim] = extents[d];
+    room[dim] = 0;
     stride[dim] = elements;
-    elements *= extents[d];
+    elements = Product(elements, extents[static_cast<size_t>(dim)]);
   }
   Allocate(&first, std::max(elements, int64_t{1}));
+  std::copy_n(extents.begin(), rank, room);
 }
 
 void StoredAge::SwapMemory(StoredAge* other) {
@@ -106,6 +114,7 @@ void StoredAge::Reserve(const Index& extents) {
     const int64_t capacity = (std::max(extents[0], kSmallest) + 63) / 64 * 64;
     if (first.capacity >= capacity) return;
     Free(&first);
+    room[0] = 0;
     Allocate(&first, capacity);
     room[0] = std::min(capacity, max_extent);
     stride[0] = 1;
@@ -137,6 +146,15 @@ bool StoredAge::StoreOutside(const int64_t* index, const void* value) {
   const auto* bytes = static_cast<const std::byte*>(value);
   const MutexLock lock(mutex_);
   return outside_.try_emplace(at, bytes, bytes + element_bytes).second;
+}
+
+std::string StoredAge::SizeText() const {
+  const MutexLock lock(mutex_);
+  const Index extents = ExtentsWithOutside();
+  std::string text;
+  for (size_t dim = 0; dim < static_cast<size_t>(rank); ++dim)
+    text += (dim == 0 ? "" : " x ") + std::to_string(extents[dim]);
+  return text + " elements of " + std::to_string(element_bytes) + (element_bytes == 1 ? " byte" : " bytes");
 }
 
 bool StoredAge::Finish() {
@@ -206,19 +224,27 @@ bool StoredAge::FinishArray() {
   return stored > 0;
 }
 
+StoredAge::Index StoredAge::ExtentsWithOutside() const {
+  Index extents = {};
+  std::copy_n(room, rank, extents.begin());
+  for (const auto& [index, bytes] : outside_) {
+    for (size_t dim = 0; dim < static_cast<size_t>(rank); ++dim) extents[dim] = std::max(extents[dim], index[dim] + 1);
+  }
+  return extents;
+}
+
 /// Makes block 0 large enough for what was stored outside of it. Nobody reads or writes it meanwhile.
 void StoredAge::TakeInOutside() {
   const MutexLock lock(mutex_);
   if (outside_.empty()) return;
-  Index extents = {};
-  for (int dim = 0; dim < rank; ++dim) extents[static_cast<size_t>(dim)] = room[dim];
-  for (const auto& [index, bytes] : outside_) {
-    for (size_t dim = 0; dim < static_cast<size_t>(rank); ++dim) extents[dim] = std::max(extents[dim], index[dim] + 1);
-  }
-  Block old = first;
+  Block old = std::exchange(first, {});
   const Index old_room = {room[0], room[1], room[2], room[3]};
-  first = {};
-  SetRoom(extents);
+  try {
+    SetRoom(ExtentsWithOutside());
+  } catch (const std::bad_alloc&) {
+    Free(&old);
+    throw;
+  }
   const auto put = [this](const Index& index, const std::byte* value) {
     int64_t position = 0;
     for (int dim = 0; dim < rank; ++dim) position += index[static_cast<size_t>(dim)] * stride[dim];

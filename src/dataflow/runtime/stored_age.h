@@ -36,9 +36,13 @@ struct StoredAge : FieldAge {
   /// Takes the memory of another age of the same field, and gives it its own. @pre nobody uses either
   void SwapMemory(StoredAge* other);
   /// Makes block 0 for these extents, if there is none. Smaller ones than it has had before are enlarged to those.
+  /// @throws std::bad_alloc; there is no block 0 then
   void Reserve(const std::array<int64_t, kMaxRank>& extents);
   /// Counts what was stored and puts it into one piece. @return false: nothing was stored
+  /// @throws std::bad_alloc (there is no memory for that)
   bool Finish();
+  /// "100 x 200 elements of 4 bytes": what Finish() needs memory for. @pre it has several dimensions
+  std::string SizeText() const;
   /// Sum over the stored elements of a hash of age, index and value. @pre complete
   uint64_t Checksum() const;
   /// Ready for another age of the same field; keeps memory for the extents that it had.
@@ -60,11 +64,12 @@ struct StoredAge : FieldAge {
   bool FinishLine();
   bool FinishArray();
   void TakeInOutside();
+  Index ExtentsWithOutside() const ATTUNE_REQUIRES(mutex_);
   void Allocate(Block* block, int64_t capacity);
   void Free(Block* block);
   void SetRoom(const Index& extents);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<Index, std::vector<std::byte>> outside_ ATTUNE_GUARDED_BY(mutex_);
 };
 
