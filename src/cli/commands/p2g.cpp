@@ -117,7 +117,7 @@ std::string NameOf(const std::string& file) {
   return name.empty() ? "program" : name;
 }
 
-/// What is written must not be the program itself.
+/// The program itself is not written over.
 Status KeepsProgram(const std::string& file, const std::string& written, const char* option) {
   std::error_code error;
   if (written.empty() || (written != file && !fs::equivalent(written, file, error))) return {};
@@ -125,7 +125,7 @@ Status KeepsProgram(const std::string& file, const std::string& written, const c
                fmt::format("give another file to {}", option)};
 }
 
-/// Where something else means that results differ, what cannot be compared has an exit code of its own.
+/// Exit code 1 says that results differ: what cannot be compared has another one.
 Error NotCompared(const Error& error) { return {Errc::kInvalidArgument, error.message, error.hint}; }
 
 // ---- the actions
