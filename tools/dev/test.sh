@@ -125,12 +125,16 @@ end_beside() {
   done
 }
 
-# end_build PRESET ARGUMENTS...: waits for the build that began. Builds where none did, and again where it failed, so that the
-# reason stands in the log of this step.
+# end_build PRESET ARGUMENTS...: waits for the build that began, which is no longer beside the tests and gets its share of the CPUs.
+# Who may not give it back (it takes CAP_SYS_NICE) begins again where it was. Builds where none did, and again where it failed, so that
+# the reason stands in the log of this step.
 end_build() {
   local pid=$build_pid
   build_pid=
-  if [[ -n $pid ]] && wait "$pid"; then return; fi
+  if [[ -n $pid ]]; then
+    { echo 0 >"/proc/$pid/autogroup"; } 2>/dev/null || kill -- "-$pid" 2>/dev/null || true
+    if wait "$pid"; then return; fi
+  fi
   cmake_build "$@"
 }
 
