@@ -283,6 +283,7 @@ TEST(Errors, OptionsThatDoNotFit) {
       {{.until = 1, .scheduler = "fast"}, "there is no scheduler 'fast'"},
       {{.until = 1, .scheduler = "fixed:0"}, "fixed: wants a number"},
       {{.until = 1, .scheduler = "fuse:init+mul2"}, "'mul2' cannot run behind 'init'"},
+      {{.until = 1, .scheduler = "fuse:mul2+plus6"}, "there is no kernel 'plus6'"},
       {{.until = 1, .nodes = "none"}, "'none' is no group of CPUs"}};
   for (const auto& [options, what] : wrong) {
     const Report report = golden.graph.Run(options);

@@ -86,19 +86,7 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
   if (!error && (!are_nodes || !ParsePolicy(options.scheduler, &policy, &problem)))
     error = Error{ErrorKind::kOptions, "", "", -1, {}, problem};
   for (const auto& [first, second] : policy.fused) {
-    const auto is_pair = [&](const Chain& chain) {
-      return graph.kernels[static_cast<size_t>(chain.first)].name == first &&
-             graph.kernels[static_cast<size_t>(chain.second)].name == second;
-    };
-    if (!error && std::none_of(plan_.chains.begin(), plan_.chains.end(), is_pair)) {
-      error = Error{ErrorKind::kOptions,
-                    second,
-                    "",
-                    -1,
-                    {},
-                    "'" + second + "' cannot run behind '" + first +
-                        "': it must fetch single elements, with one index, that '" + first + "' stores"};
-    }
+    if (!error) error = FusionProblem(first, second);
   }
   if (!error) error = StartKeeping();
   {
@@ -116,6 +104,24 @@ Engine::Engine(const GraphInfo& graph, const RunOptions& options)
         options.kernel_timeout.count(), [this] { return workers_->Cells(); },
         [this](const InstanceId& instance) { TimedOut(instance); });
   }
+}
+
+/// Why `second` cannot run behind `first`.
+std::optional<Error> Engine::FusionProblem(const std::string& first, const std::string& second) const {
+  const auto error = [&](std::string what) {
+    return Error{ErrorKind::kOptions, second, "", -1, {}, "fuse:" + first + "+" + second + ": " + std::move(what)};
+  };
+  for (const std::string& name : {first, second}) {
+    if (std::ranges::find(graph_.kernels, name, &KernelInfo::name) == graph_.kernels.end())
+      return error("there is no kernel '" + name + "'");
+  }
+  const auto is_pair = [&](const Chain& chain) {
+    return graph_.kernels[static_cast<size_t>(chain.first)].name == first &&
+           graph_.kernels[static_cast<size_t>(chain.second)].name == second;
+  };
+  if (std::ranges::any_of(plan_.chains, is_pair)) return {};
+  return error("'" + second + "' cannot run behind '" + first +
+               "': it must fetch single elements, with one index, that '" + first + "' stores");
 }
 
 /// Under attune: what it costs, and what it is told.

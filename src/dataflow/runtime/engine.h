@@ -124,6 +124,7 @@ class Engine final : public RunBase, public Steered {
   bool HoleError(const StoredAge& stored) ATTUNE_REQUIRES(lock_);
 
   // engine.cpp
+  std::optional<Error> FusionProblem(const std::string& first, const std::string& second) const;
   void Publish(const Policy& policy);
   void SetWorkers();
   void End(Outcome outcome) ATTUNE_REQUIRES(lock_);
