@@ -21,6 +21,7 @@ constexpr int64_t kDenseSamples = 50;  // later ones are as far apart as this on
 constexpr double kApartNs = 1000;
 constexpr double kMostApart = 8192;  // instances
 constexpr double kBriefNs = 200;
+constexpr double kLeastApartOfBrief = 16 * kTimedTogether;
 constexpr int64_t kFewestUntimed = 8;  // ranges
 
 /// Instructions of which each waits for the one before, also for that of the last call.
@@ -77,7 +78,9 @@ int64_t SampleAfter(Meter* cell, int64_t instances) {
   if (cell->samples < kFirstSamples || cell->body_ns > kLongNs) return 1;
   const double each_ns = cell->body_ns + cell->dispatch_ns / static_cast<double>(instances);
   const double apart_ns = kApartNs * static_cast<double>(std::min(cell->samples, kDenseSamples));
-  const auto apart = static_cast<int64_t>(std::clamp(apart_ns / std::max(each_ns, 0.1), 1.0, kMostApart));
+  // Those that are timed together stay few.
+  const double least = instances <= kTimedTogether && IsBrief(*cell) ? kLeastApartOfBrief : 1;
+  const auto apart = static_cast<int64_t>(std::clamp(apart_ns / std::max(each_ns, 0.1), least, kMostApart));
   // At random between half and three halves, so that no period of the program is met.
   cell->random ^= cell->random << 13;
   cell->random ^= cell->random >> 7;
