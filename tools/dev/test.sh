@@ -126,13 +126,13 @@ end_beside() {
 }
 
 # end_build PRESET ARGUMENTS...: waits for the build that began, which is no longer beside the tests and gets its share of the CPUs.
-# Who may not give it back (it takes CAP_SYS_NICE) begins again where it was. Builds where none did, and again where it failed, so that
-# the reason stands in the log of this step.
+# Giving it back takes CAP_SYS_NICE: without it the build is ended, and goes on here from where it was. The same holds for a build that
+# failed, so that the reason stands in the log of this step, and for one that never began.
 end_build() {
   local pid=$build_pid
   build_pid=
   if [[ -n $pid ]]; then
-    { echo 0 >"/proc/$pid/autogroup"; } 2>/dev/null || kill -- "-$pid" 2>/dev/null || true
+    if ! { echo 0 >"/proc/$pid/autogroup"; } 2>/dev/null && kill -0 -- "-$pid" 2>/dev/null; then kill -- "-$pid"; fi
     if wait "$pid"; then return; fi
   fi
   cmake_build "$@"

@@ -315,7 +315,7 @@ class Workers::Ranges {
     // What seemed not worth waking somebody for may have become so.
     if (pool_.rate_.Ns(static_cast<double>(ticks)) > kWorthWakingNs && worker_->deque.Size() > 0)
       pool_.Offer({instances_, 0, INT_MAX});
-    // That of the timed range itself is added to the counts later.
+    // Run() adds the timed range itself to the counts when this returns.
     ranges_before_ = cell_.ranges.get() + 1;
     instances_before_ = cell_.instances.get() + context_.executed;
     untimed_since_ = Ticks();
@@ -338,7 +338,7 @@ class Workers::Ranges {
   Meter& cell_;
   int64_t until_sample_;        ///< instances
   uint64_t untimed_since_ = 0;  ///< ticks; 0: the worker did something else
-  int64_t ranges_before_ = 0;   ///< that
+  int64_t ranges_before_ = 0;   ///< of the cell, at that time
   int64_t instances_before_ = 0;
   RangeContext context_;
 };
