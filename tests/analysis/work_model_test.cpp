@@ -101,6 +101,16 @@ TEST_F(WorkModelTest, AnOrderedSourceStarvesTheOthers) {
   EXPECT_LT(GainOf(forecast, "encode"), 2);
 }
 
+TEST_F(WorkModelTest, ASourceThatRunsAheadIsWorkToo) {
+  Kernel("read", 1, 1, 300).is_ordered = true;
+  Kernel("encode", 2, 100, 300);
+  Stores("read", "frame");
+  Fetches("encode", "frame");
+  const WorkForecast forecast = Made(2, 450);
+  EXPECT_NEAR(forecast.modelled_ns, 450 * kMs, 5 * kMs) << "at the pace of both, however far the source is ahead";
+  EXPECT_NEAR(GainOf(forecast, "encode"), 150, 5);
+}
+
 TEST_F(WorkModelTest, ALongRangeHoldsUpItsAge) {
   WorkKernel& uneven = Kernel("uneven", 16, 16);
   uneven.longest_ns = 10 * kMs * kAges;

@@ -12,7 +12,7 @@
 namespace attune::analysis {
 namespace {
 
-constexpr int64_t kMostAges = 64;          ///< simulated; further ones go on at the pace of their second half
+constexpr int64_t kMostAges = 64;          ///< simulated; further ones go on at the pace of those in the middle
 constexpr int64_t kMostRanges = 20'000;    ///< simulated, of all kernels and ages
 constexpr int64_t kMostRangesOfAge = 256;  ///< more of a kernel and age are taken together
 constexpr int64_t kLookedAt = 64;          ///< ranges of a streamed age that may be begun before older ones
@@ -227,9 +227,13 @@ class Model {
     if (done.empty()) return 0;
     const double last = *std::ranges::max_element(done);
     if (all_ages_ <= ages_) return last;
-    const auto half = done.begin() + static_cast<std::ptrdiff_t>(done.size() / 2);
-    const double until_half = *std::max_element(done.begin(), half);
-    const double pace = (last - until_half) / static_cast<double>(done.end() - half);
+    // Ahead of the first ones others are begun, and behind the last ones none are.
+    const size_t quarter = done.size() / 4;
+    const auto until = [&done](size_t ages) {
+      return ages == 0 ? 0 : *std::max_element(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(ages));
+    };
+    const size_t middle = done.size() - 2 * quarter;
+    const double pace = (until(quarter + middle) - until(quarter)) / static_cast<double>(middle);
     return last + pace * static_cast<double>(all_ages_ - ages_);
   }
 
