@@ -11,7 +11,7 @@
 namespace attune::profile {
 
 /// The code around an address that is looked at.
-inline constexpr size_t kCodeBefore = 96, kCodeBehind = 256;
+inline constexpr size_t kCodeBefore = 192, kCodeBehind = 256;
 
 /// General registers in the encoding of instructions.
 inline constexpr size_t kStackPointer = 4, kFramePointer = 5;

@@ -11,7 +11,7 @@ namespace attune::profile {
 namespace {
 
 /// Longer loops, and what they call, do more than to look.
-constexpr size_t kMostOfRound = 24, kMostOfFunctions = 192;
+constexpr size_t kMostOfRound = 48, kMostOfFunctions = 192;
 constexpr int kMostNested = 5;
 /// Registers that a function may change: rax, rcx, rdx, rsi, rdi, r8 to r11, and vectors.
 constexpr uint64_t kChangedByCalls = 0x0fc7 | ~((uint64_t{1} << Effects::kVectors) - 1);

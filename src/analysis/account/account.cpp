@@ -56,6 +56,19 @@ void Finish(ThreadAccount& account, std::vector<AccountLine> asleep) {
 
 }  // namespace
 
+double LineNs(const ThreadAccount& account, std::string_view name) {
+  double ns = 0;
+  for (const AccountLine& line : account.lines) ns += line.name == name ? line.ns : 0;
+  return ns;
+}
+
+double QueuedForOthersNs(const Account& account) {
+  double ns = 0;
+  if (!account.is_exact) return ns;
+  for (const ThreadAccount& thread : account.threads) ns += LineNs(thread, model::ToString(TimeState::kQueuedOthers));
+  return ns;
+}
+
 bool IsWhole(const model::Metadata& meta) { return !meta.info.contains(std::string(model::info::kTimeAccountStopped)); }
 
 std::string_view AccountName(SyncKind kind) {

@@ -61,7 +61,8 @@ struct FindingInput {
   bool is_over = true;  ///< everything has come; else sums are up to a second old
   ThreadTimes times;
   Account account;
-  CriticalPath critical_path;  ///< not while the program runs
+  int64_t queued_for_others_ns = 0;  ///< of all threads
+  CriticalPath critical_path;        ///< not while the program runs
   MemoryUse memory;
   const SampleSums* cpu_samples = nullptr;  ///< with their stacks; nullptr: none were taken
   MessageFacts messages;
@@ -77,9 +78,10 @@ struct FindingInput {
     if (found == objects_.end()) return {};
     return found->second;
   }
-  /// Whether so much is worth a finding.
+  /// Whether so much is worth a finding. Where other programs had the CPUs the threads' time is longer, and their loss
+  /// is not.
   bool IsEnough(int64_t lost_ns, double least_share = kLeastShare) const {
-    return lost_ns >= kLeastLostNs && PartOf(lost_ns, waits.thread_ns) >= least_share;
+    return lost_ns >= kLeastLostNs && PartOf(lost_ns, waits.thread_ns - queued_for_others_ns) >= least_share;
   }
   /// A finding about waiting for objects: time, share, object, threads, waiters and how many there are are filled in.
   Finding About(FindingClass kind, const ObjectGroup& group) const;

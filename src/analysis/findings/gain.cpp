@@ -87,11 +87,8 @@ double BurntNs(const FindingInput& input, const Finding& finding) {
 double QueuedNs(const FindingInput& input) {
   double queued_ns = 0;
   for (const ThreadAccount& thread : input.account.threads) {
-    if (!input.account.is_exact) queued_ns += thread.queued_ns;
-    for (const AccountLine& line : thread.lines) {
-      if (input.account.is_exact && line.name == model::ToString(model::TimeState::kQueuedProgram))
-        queued_ns += line.ns;
-    }
+    queued_ns +=
+        input.account.is_exact ? LineNs(thread, model::ToString(model::TimeState::kQueuedProgram)) : thread.queued_ns;
   }
   return queued_ns;
 }

@@ -65,15 +65,15 @@ Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Sit
   FindingInput input = program.Snapshot(*meta, site_names, now_ns, INT64_MAX);
   ATTUNE_TRY(input.messages, messages.Finish(source, *meta));
   input.critical_path = JudgePath(input, graph.Finish());
-  Judgement judgement{.waits = {},
-                      .findings = FindFindings(input),
-                      .efficiencies = Efficiencies(*meta, input.waits, input.times),
-                      .critical_path = std::move(input.critical_path),
-                      .cpu_samples = std::move(program.cpu_samples.samples()),
-                      .task_graph = std::move(input.messages.graph)};
-  judgement.account = std::move(input.account);
-  judgement.waits = program.waits.Take();
-  return judgement;
+  std::vector<Finding> findings = FindFindings(input);
+  std::vector<Efficiency> efficiencies = Efficiencies(*meta, input.waits, input.times);
+  return Judgement{.waits = program.waits.Take(),
+                   .account = std::move(input.account),
+                   .findings = std::move(findings),
+                   .efficiencies = std::move(efficiencies),
+                   .critical_path = std::move(input.critical_path),
+                   .cpu_samples = std::move(program.cpu_samples.samples()),
+                   .task_graph = std::move(input.messages.graph)};
 }
 
 }  // namespace attune::analysis

@@ -32,6 +32,7 @@ class ProgramOperators {
     input.is_over = events_until_ns == INT64_MAX;
     input.times = times.Snapshot(tables.lives);
     input.account = account.Snapshot(meta, tables.lives, input.times, static_cast<int64_t>(input.Cpus()));
+    input.queued_for_others_ns = static_cast<int64_t>(QueuedForOthersNs(input.account));
     if (!input.account.is_exact) DivideRest(std::get<CpuUseOperator>(asked).IdlePart(meta), input.account.cpus);
     input.concurrency = concurrency.Snapshot(tables.sums, tables.lives);
     input.memory = memory.Snapshot(cpu_samples.samples());

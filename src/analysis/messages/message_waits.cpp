@@ -83,8 +83,23 @@ void MessageWaits::KeepOneOfACall() {
   std::ranges::stable_sort(waits_, [](const Wait& a, const Wait& b) {
     return std::tuple(a.thread, a.begin_ns, -a.end_ns) < std::tuple(b.thread, b.begin_ns, -b.end_ns);
   });
-  const auto rest = std::ranges::unique(
-      waits_, [](const Wait& a, const Wait& b) { return a.thread == b.thread && a.begin_ns == b.begin_ns; });
+  // A call that sends and receives waits for the data: its own message is under way meanwhile.
+  constexpr double kAsLong = 0.9;
+  const auto is_same_call = [](const Wait& a, const Wait& b) {
+    return a.thread == b.thread && a.begin_ns == b.begin_ns;
+  };
+  for (auto first = waits_.begin(); first != waits_.end();) {
+    const auto next =
+        std::find_if_not(first, waits_.end(), [&](const Wait& wait) { return is_same_call(*first, wait); });
+    const auto for_data = std::find_if(first, next, [first](const Wait& wait) {
+      return wait.kind == MessageWaitKind::kLateSender &&
+             static_cast<double>(wait.end_ns - wait.begin_ns) >=
+                 kAsLong * static_cast<double>(first->end_ns - first->begin_ns);
+    });
+    if (for_data != next) std::iter_swap(first, for_data);
+    first = next;
+  }
+  const auto rest = std::ranges::unique(waits_, is_same_call);
   waits_.erase(rest.begin(), rest.end());
 }
 

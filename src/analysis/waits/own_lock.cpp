@@ -5,8 +5,10 @@
 namespace attune::analysis {
 namespace {
 
-constexpr double kMutual = 0.8;      ///< part of the waits matched by a wake-up of the same thread
+constexpr double kMutual = 0.8;      ///< part of the waits or wake-ups matched by others of the same thread
 constexpr double kOneAtATime = 0.8;  ///< wake-ups for each wait
+constexpr double kSomeWakes =
+    0.25;  ///< the same of two threads, who often get the lock while they yield (std::atomic::wait)
 constexpr int64_t kFewWaits = 4;
 
 struct Turns {
@@ -35,8 +37,10 @@ bool IsOwnLock(const ObjectSums& object) {
     AddTo(mutual, std::min(turns.woken, turns.wakes));
     if (turns.woken > 0) ++waiters;
   }
-  return waiters > 1 && all.woken >= kFewWaits && PartOf(mutual, all.woken) >= kMutual &&
-         PartOf(all.wakes, all.woken) >= kOneAtATime;
+  // One wake-up of two threads is of one of them.
+  const double least_wakes = waiters == 2 ? kSomeWakes : kOneAtATime;
+  return waiters > 1 && mutual >= kFewWaits && PartOf(mutual, std::min(all.woken, all.wakes)) >= kMutual &&
+         PartOf(all.wakes, all.woken) >= least_wakes;
 }
 
 }  // namespace attune::analysis

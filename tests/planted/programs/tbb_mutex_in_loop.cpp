@@ -10,9 +10,9 @@ tbb::queuing_mutex result_mutex;
 double result = 0;
 
 void AddResult(double value) {
-  const long long before_ns = now_ns();
+  const long long before_ns = cpu_ns();
   const tbb::queuing_mutex::scoped_lock lock(result_mutex);  // <- cause
-  lost_since(before_ns);
+  lost(cpu_ns() - before_ns);
   COMPUTE_US(3000);
   result += value;
 }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "analysis/findings/process_sums.h"
+#include "analysis/findings/child_lives.h"
+#include "analysis/findings/cpu_loss.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -24,56 +24,40 @@ constexpr std::string_view kAdvice =
 
 constexpr int64_t kFewChildren = 3;
 constexpr int64_t kLongLifeNs = 5'000'000;  ///< life of a child on average: shorter ones mostly start and end
-constexpr double kOneAtATime = 1.1;         ///< children at a time, on average while there is one
 constexpr double kLeastOfLife = 0.2;        ///< part of the parent's life in which it waits for them
 constexpr double kMostlyWaiting = 0.5;      ///< part of the children's lives in which the parent waits
 constexpr double kBusyChild = 0.5;          ///< part of the children's lives in which they run, or want a CPU
 
 bool IsChild(SyncKind kind) { return kind == SyncKind::kChild; }
 
-struct Children {
-  int64_t count = 0;
-  int64_t lives_ns = 0;
-  int64_t covered_ns = 0;  ///< in which there was at least one
-  double active_ns = 0;
+/// Waiting of a process for those that it started: for their ends, and for what they write.
+struct Waiting {
+  int64_t ns = 0;
+  std::map<ElementId, int64_t> threads;
 };
 
-/// CPU time that each process used or wanted, with the processes that it started: a compiler's driver leaves the work
-/// to others, a shell to all of them.
-std::map<ElementId, double> DemandsOf(const FindingInput& input, const Activity& activity) {
-  std::vector<const model::Process*> latest_first;
-  for (const model::Process& process : input.meta.processes) latest_first.push_back(&process);
-  std::ranges::sort(latest_first, std::ranges::greater{}, &model::Process::id);
-  std::map<ElementId, double> demands;
-  for (const model::Process* process : latest_first) {
-    const bool has_usage = process->user_ns != model::kAbsent && process->system_ns != model::kAbsent;
-    const double used_ns =
-        has_usage ? static_cast<double>(process->user_ns) + static_cast<double>(process->system_ns) : 0;
-    const double sum_ns = demands[process->id] += std::max(used_ns, activity.DemandOf(process->id));
-    // A parent has the smaller id, but a damaged file may say anything.
-    if (process->parent < process->id) demands[process->parent] += sum_ns;
+std::map<ElementId, Waiting> ForOutput(const FindingInput& input, const Children& children) {
+  std::map<ElementId, Waiting> by_process;
+  for (const auto& [pair, sleep] : input.Of<WokenSleeps>().Sums()) {
+    const model::Element* sleeper = input.meta.FindElement(pair.first);
+    const model::Element* waker = input.meta.FindElement(pair.second);
+    if (sleeper == nullptr || waker == nullptr || !children.IsBelow(waker->parent, sleeper->parent)) continue;
+    Waiting& waiting = by_process[sleeper->parent];
+    AddTo(waiting.ns, sleep.ns);
+    AddTo(waiting.threads[pair.first], sleep.ns);
   }
-  return demands;
+  return by_process;
 }
 
-Children ChildrenOf(const FindingInput& input, ElementId parent, const std::map<ElementId, double>& demands) {
-  std::vector<std::pair<int64_t, int64_t>> lives;
-  Children children;
-  for (const model::Process& process : input.meta.processes) {
-    if (process.parent != parent || process.start_ns == model::kAbsent || process.end_ns == model::kAbsent) continue;
-    lives.emplace_back(SaneTime(process.start_ns), SaneTime(process.end_ns));
-    children.active_ns += demands.at(process.id);
-  }
-  std::ranges::sort(lives);
-  int64_t until_ns = 0;
-  for (const auto& [start_ns, end_ns] : lives) {
-    if (end_ns <= start_ns) continue;
-    ++children.count;
-    AddTo(children.lives_ns, end_ns - start_ns);
-    if (end_ns > until_ns) AddTo(children.covered_ns, end_ns - std::max(start_ns, until_ns));
-    until_ns = std::max(until_ns, end_ns);
-  }
-  return children;
+/// Of a process that waits for the ends of its children by no call that was seen (pclose); the place is where it
+/// computes: it starts them there.
+Finding AboutOutput(const FindingInput& input, const Waiting& output) {
+  Finding finding{.kind = kChildWait};
+  if (const auto computing = ComputingFinding(input, kChildWait, output.threads)) finding.site = computing->site;
+  std::vector<FindingThread> threads;
+  for (const auto& [thread, ns] : output.threads) threads.push_back(input.Thread(thread, ns));
+  FindingInput::SetThreads(std::move(threads), finding);
+  return finding;
 }
 
 }  // namespace
@@ -81,23 +65,31 @@ Children ChildrenOf(const FindingInput& input, ElementId parent, const std::map<
 void FindChildren(const FindingInput& input, std::vector<Finding>& findings) {
   if (input.Cpus() == 1) return;
   const Activity activity = ActivityOf(input);
-  const std::map<ElementId, double> demands = DemandsOf(input, activity);
-  for (const auto& [process, waits] : MergeByProcess(input, input.Of<CallSums>().calls(), IsChild)) {
-    const int64_t wait_ns = waits.sums.total.wait_ns;
+  const Children children(input, activity);
+  const std::map<ElementId, ObjectGroup> ends = MergeByProcess(input, input.Of<CallSums>().calls(), IsChild);
+  const std::map<ElementId, Waiting> outputs = ForOutput(input, children);
+  for (const ElementId process : children.Parents()) {
+    const auto end = ends.find(process);
+    const auto output = outputs.find(process);
+    int64_t wait_ns = 0;
+    if (end != ends.end()) AddTo(wait_ns, end->second.sums.total.wait_ns);
+    if (output != outputs.end()) AddTo(wait_ns, output->second.ns);
     if (!input.IsEnough(wait_ns) || PartOf(wait_ns, LifeOf(input, process)) < kLeastOfLife) continue;
-    const Children children = ChildrenOf(input, process, demands);
-    if (children.count < kFewChildren || children.lives_ns / children.count < kLongLifeNs) continue;
-    if (PartOf(children.lives_ns, children.covered_ns) > kOneAtATime) continue;
-    if (PartOf(wait_ns, children.covered_ns) < kMostlyWaiting) continue;
-    if (children.active_ns < kBusyChild * static_cast<double>(children.covered_ns)) continue;
-    Finding finding = AboutBusiest(input, kChildWait, waits);
+    const ChildLives lives = children.Of(process);
+    if (lives.count < kFewChildren || lives.lives_ns / lives.count < kLongLifeNs || !lives.IsOneAtATime()) continue;
+    if (PartOf(wait_ns, lives.covered_ns) < kMostlyWaiting) continue;
+    if (lives.active_ns < kBusyChild * static_cast<double>(lives.covered_ns)) continue;
+    Finding finding =
+        end != ends.end() ? AboutBusiest(input, kChildWait, end->second) : AboutOutput(input, output->second);
+    finding.lost_ns = wait_ns;
+    finding.share = PartOf(wait_ns, input.waits.thread_ns);
     finding.advice = kAdvice;
     finding.confidence = Confidence::kMedium;  // whether one needs the result of another is not known
-    finding.figures["children"] = static_cast<double>(children.count);
+    finding.figures["children"] = static_cast<double>(lives.count);
     finding.evidence.push_back(
         fmt::format("{} children ran one at a time, {} each on average, and used {:.0f} % of a CPU meanwhile",
-                    children.count, FormatDuration(children.lives_ns / children.count),
-                    100 * children.active_ns / std::max(1.0, static_cast<double>(children.covered_ns))));
+                    lives.count, FormatDuration(lives.lives_ns / lives.count),
+                    100 * lives.active_ns / std::max(1.0, static_cast<double>(lives.covered_ns))));
     findings.push_back(std::move(finding));
   }
 }

@@ -47,13 +47,6 @@ int64_t CpusOf(const AffinitiesOperator::QueueByCpus& by_cpus, int64_t all) {
   return PartOf(narrow_ns, known_ns) >= kMostly ? cpus : 0;
 }
 
-double LineNs(const ThreadAccount& account, std::string_view name) {
-  for (const AccountLine& line : account.lines) {
-    if (line.name == name) return line.ns;
-  }
-  return 0;
-}
-
 Narrow FindNarrow(const FindingInput& input) {
   Narrow narrow;
   for (const ThreadAccount& account : input.account.threads) {

@@ -32,8 +32,8 @@ constexpr double kLeastPeerActivity = 0.5;
 constexpr double kLeastActivity = 0.02;
 /// A process that starts another one and does less than this only waits for it.
 constexpr double kOnlyWaits = 0.05;
-/// If the program used more of its CPUs, those who were waited for had no more of them to use.
-constexpr double kMostCpusUsed = 0.8;
+/// If the program wanted more of its CPUs, those who were waited for had no more of them to use.
+constexpr double kMostCpusWanted = 0.8;
 
 constexpr std::string_view kProducerAdvice =
     "Make what is sent there faster (its place of computing is named above), let several processes or threads make it, "
@@ -186,17 +186,17 @@ class Activities {
   Traffic traffic_;
 };
 
-/// Part of the CPUs that the program used, of those that it may use; 0: not known.
-double CpusUsed(const FindingInput& input) {
-  double run_ns = 0;
+/// CPUs that the program used or queued for, by those that it may use; 0: not known.
+double CpusWanted(const FindingInput& input) {
+  double wanted_ns = 0;
   model::TimeRange life{INT64_MAX, INT64_MIN};
   for (const ThreadLife& thread : input.waits.lives) {
     life = {std::min(life.t0_ns, thread.start_ns), std::max(life.t1_ns, thread.end_ns)};
     const auto times = input.times.by_thread.find(thread.thread);
-    if (times != input.times.by_thread.end()) run_ns += times->second.run_ns;
+    if (times != input.times.by_thread.end()) wanted_ns += times->second.run_ns + times->second.queue_ns;
   }
   if (life.t1_ns <= life.t0_ns || input.Cpus() == 0) return 0;
-  return run_ns / (static_cast<double>(input.Cpus()) * static_cast<double>(life.t1_ns - life.t0_ns));
+  return wanted_ns / (static_cast<double>(input.Cpus()) * static_cast<double>(life.t1_ns - life.t0_ns));
 }
 
 /// Whether what a thread waited for data loses time: it is waited for itself, and the peer is busy or was asked. Who
@@ -389,7 +389,7 @@ void AddSleeps(const FindingInput& input, const Activities& activities,
 }  // namespace
 
 void FindPeers(const FindingInput& input, std::vector<Finding>& findings) {
-  if (CpusUsed(input) > kMostCpusUsed) return;
+  if (CpusWanted(input) > kMostCpusWanted) return;
   const Activities activities(input);
   auto causes = input.messages.peer_waits.ByCause();
   AddSleeps(input, activities, causes);

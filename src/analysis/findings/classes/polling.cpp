@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/findings/child_lives.h"
 #include "analysis/findings/interpreter_lock.h"
-#include "analysis/findings/process_sums.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -40,6 +40,9 @@ constexpr double kMainPart = 0.8;    ///< part of the process's CPU time: the wo
 constexpr double kSomeWork = 0.01;   ///< CPU time by the time asleep: with less there is nothing to be late for
 constexpr double kPartner = 0.01;    ///< part of its life for which a partner works
 constexpr double kMuchWork = 0.05;
+constexpr double kInALock = 0.5;  ///< waits of others for locks, by the time asleep: it sleeps in a lock that it has
+constexpr double kEndsOfSleeps = 0.25;  ///< children by sleeps: it is their ends that it looks for
+constexpr double kMostlyRunning = 0.9;  ///< part of the sleeps in which there was a child: it is hardly late for them
 
 /// A thread's sleeps at a place.
 struct Sleeps {
@@ -54,9 +57,11 @@ struct Sleeps {
 
 class Sleepers {
  public:
-  explicit Sleepers(const FindingInput& input) : activity_(ActivityOf(input)), has_ranks_(input.messages.ranks_ns > 0) {
+  explicit Sleepers(const FindingInput& input)
+      : activity_(ActivityOf(input)), children_(input, activity_), has_ranks_(input.messages.ranks_ns > 0) {
     for (const ThreadLife& life : input.waits.lives) lives_[life.thread] = life;
     for (const auto& [id, object] : input.waits.sums.objects) {
+      if (IsLock(object.kind)) AddTo(at_locks_ns_, object.total.wait_ns);
       for (const auto& [place, threads] : object.places) {
         if (place.second != SyncKind::kWake || IsReleaseOfInterpreter(input, object, place.first)) continue;
         for (const auto& [thread, counts] : threads) AddTo(wakes_[thread], std::max<int64_t>(0, counts.count));
@@ -105,13 +110,23 @@ class Sleepers {
     const double process_ns = activity_.RunOf(sleeps.process);
     const auto asleep_ns = static_cast<double>(sleeps.ns);
     if (process_ns - own_ns > kOthersBusy * static_cast<double>(life->second.LengthNs())) return false;
+    if (sleeps.kind == SyncKind::kSleep && PartOf(at_locks_ns_, sleeps.ns) >= kInALock) return false;
     const auto wakes = wakes_.find(sleeps.thread);
     const bool wakes_others =
         wakes != wakes_.end() && static_cast<double>(wakes->second) >= kWakesOthers * static_cast<double>(sleeps.times);
     if (wakes_others) return PartnersRun(sleeps) >= kSomeWork * asleep_ns;
+    if (sleeps.kind == SyncKind::kSleep && LooksForEnds(sleeps)) return true;
     // Alone, a sleep is the pace that somebody wanted; ranks learn by messages what others have made.
     if (sleeps.kind == SyncKind::kSleep && (!has_other_processes_ || has_ranks_)) return false;
     return own_ns >= kMainPart * process_ns && own_ns >= (is_pace ? kMuchWork : kSomeWork) * asleep_ns;
+  }
+
+  /// Whether it sleeps until a process has ended that it started (waitpid with WNOHANG): they follow each other.
+  bool LooksForEnds(const Sleeps& sleeps) const {
+    const ChildLives children = children_.Of(sleeps.process);
+    return PartOf(children.count, sleeps.times) >= kEndsOfSleeps && children.IsOneAtATime() &&
+           children.active_ns >= kSomeWork * static_cast<double>(sleeps.ns) &&
+           PartOf(children.covered_ns, sleeps.ns) <= kMostlyRunning;
   }
 
   /// CPU time of the thread for which the sleeper may look: who sleeps just as much waits for none of it. Several are a
@@ -132,6 +147,8 @@ class Sleepers {
   }
 
   const Activity activity_;
+  const Children children_;
+  int64_t at_locks_ns_ = 0;
   std::unordered_map<ElementId, int64_t> slept_;
   std::unordered_map<ElementId, ThreadLife> lives_;
   std::unordered_map<ElementId, int64_t> wakes_;

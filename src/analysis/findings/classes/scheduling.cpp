@@ -195,11 +195,7 @@ double OthersNs(const FindingInput& input) {
 double QueuedForOthersNs(const FindingInput& input, double cpus) {
   double queued_ns = 0;
   if (input.account.is_exact) {
-    for (const ThreadAccount& thread : input.account.threads) {
-      for (const AccountLine& line : thread.lines) {
-        if (line.name == model::ToString(model::TimeState::kQueuedOthers)) queued_ns += line.ns;
-      }
-    }
+    queued_ns = QueuedForOthersNs(input.account);
     // Queueing behind attune itself is no fault of others.
     const double others_ns = input.account.cpus.others_ns;
     return others_ns > 0 ? queued_ns * OthersNs(input) / others_ns : queued_ns;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "analysis/account/lone_causes.h"
+#include "analysis/findings/cpu_loss.h"
 #include "analysis/findings/finding_input.h"
 #include "base/units.h"
 
@@ -46,6 +49,55 @@ constexpr std::string_view kLateAdvice = "Start these threads before what is don
 constexpr std::string_view kTailAdvice =
     "The parts are not equal: hand the work out in smaller pieces to whoever is free, and the largest pieces first.";
 
+/// Processes whose threads wait for tasks within TBB: who has no work waits there, whatever the program does.
+class TaskPools {
+ public:
+  explicit TaskPools(const FindingInput& input) {
+    for (const ThreadLife& life : input.waits.lives) {
+      const bool has_pool = std::ranges::any_of(input.ObjectsOf(life.process), [&](const auto& object) {
+        return object.second->kind == wire::SyncKind::kFutex && IsOfTbb(*object.second, input.names);
+      });
+      if (has_pool) threads_.insert(life.thread);
+    }
+    if (threads_.empty()) return;
+    PathReader reader(*input.cpu_samples, input.names);
+    for (const auto& [key, ns] : input.cpu_samples->weights) {
+      if (threads_.contains(key.first) && reader.Of(key.second).Has(PathPart::kParallel))
+        searching_ns_ += static_cast<double>(ns);
+    }
+  }
+
+  bool Has(const LoneSum& sum) const {
+    return std::ranges::any_of(sum.by_thread, [&](const auto& alone) { return threads_.contains(alone.first); });
+  }
+
+  /// A thread that looks for tasks has no work: another one is alone meanwhile.
+  void AddSearching(LoneCauses& causes) const {
+    const double alone_ns = causes.serial.alone_ns + causes.late.alone_ns + causes.tail.alone_ns;
+    const double added_ns = std::min(searching_ns_, static_cast<double>(causes.parallel_ns));
+    if (alone_ns <= 0 || added_ns <= 0) return;
+    causes.parallel_ns -= static_cast<int64_t>(added_ns);
+    const double factor = 1 + added_ns / alone_ns;
+    for (LoneSum* sum : {&causes.serial, &causes.late, &causes.tail}) {
+      for (double* ns : {&sum->alone_ns, &sum->woken_ns, &sum->starting_ns}) *ns *= factor;
+      for (auto* by_thread : {&sum->by_thread, &sum->running}) {
+        for (auto& [thread, ns] : *by_thread) ns *= factor;
+      }
+    }
+  }
+
+ private:
+  static bool IsOfTbb(const ObjectSums& object, const SiteNames& names) {
+    return std::ranges::any_of(object.places, [&](const auto& place) {
+      const std::string module = names.PlaceOf(place.first.first).module;
+      return module.substr(module.rfind('/') + 1).starts_with("libtbb.so");
+    });
+  }
+
+  std::set<ElementId> threads_;
+  double searching_ns_ = 0;
+};
+
 /// Threads that one more would be as good as.
 struct Width {
   double threads = 2;
@@ -56,14 +108,15 @@ struct Width {
 
 class IdleCpus {
  public:
-  IdleCpus(const FindingInput& input, const LoneCauses& causes) : input_(input), causes_(causes) {
+  IdleCpus(const FindingInput& input, const LoneCauses& causes, const TaskPools& pools)
+      : input_(input), causes_(causes), pools_(pools) {
     width_.threads = std::clamp(std::round(causes.parallel_threads), 2.0, static_cast<double>(input.Cpus()));
   }
 
   void Find(const FindingClass& kind, std::string_view advice, const LoneSum& sum,
             std::vector<Finding>& findings) const {
     const auto parallel_ns = static_cast<double>(causes_.parallel_ns);
-    if (parallel_ns < kLeastParallel * (parallel_ns + sum.alone_ns)) return;
+    if (parallel_ns < kLeastParallel * (parallel_ns + sum.alone_ns) && !pools_.Has(sum)) return;
     const double sampled_ns = sum.code.weight_ns();
     const auto parts = sum.code.Parts();
     if (sum.alone_ns <= 0 || sum.starting_ns > kMostlyStart * sum.alone_ns) return;
@@ -85,6 +138,7 @@ class IdleCpus {
 
   const FindingInput& input_;
   const LoneCauses& causes_;
+  const TaskPools& pools_;
   Width width_;
 };
 
@@ -198,9 +252,11 @@ void FindUnshared(const FindingInput& input, std::vector<Finding>& findings) {
   const LoneTimes times = input.Of<LoneTimesOperator>().Snapshot(input.meta, input.waits.lives, input.times);
   LoneCauses causes = FindLoneCauses(times, input.waits.lives, input.meta, *input.cpu_samples, input.names);
   TakeOffQueues(input, causes, causes.tail);
-  const IdleCpus idle(input, causes);
+  const TaskPools pools(input);
+  pools.AddSearching(causes);
+  const IdleCpus idle(input, causes, pools);
   if (!IsTold(findings, causes.serial)) {
-    if (!IsLockStep(causes.serial))
+    if (!IsLockStep(causes.serial) || pools.Has(causes.serial))
       idle.Find(kSerialSection, kSerialAdvice, causes.serial, findings);
     else if (TakesTurns(causes.serial) && !HasCalls(input, causes.serial))
       idle.Find(FindingClass::kSerialisation, kTurnsAdvice, causes.serial, findings);
