@@ -114,6 +114,21 @@ TEST(SerialSection, IsNoneWhereTheOthersWaitForALockOrABarrier) {
   }
 }
 
+TEST(SerialSection, IsAlsoAStageThatAPoolOfTasksWaitsFor) {
+  Idle program(2);
+  const int64_t stage = program.Stack({program.Site("main", 30), program.Site("deduplicate", 17)});
+  const ElementId steal = program.Site("steal", 0, "/usr/lib/x86_64-linux-gnu/libtbb.so.12");
+  program.Compute(0, stage, 0, 1000);
+  program.Alone(0, 0, 500);
+  program.Wait(program.thread[1], program.Object("futex 0x1"), steal, SyncKind::kFutex, 0, 500);
+  program.Compute(1, program.Stack({steal}), 500, 1000);
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(ToString(findings[0].kind), "serial-section");
+  EXPECT_EQ(findings[0].site.function, "deduplicate");
+  EXPECT_NEAR(static_cast<double>(findings[0].lost_ns), 1000e6, 10e6) << "looking for tasks is no work";
+}
+
 TEST(SerialSection, IsAlsoWhatAMasterDoesThatTakesPart) {
   Idle program(2);
   const ElementId region = program.Site("loop", 10);

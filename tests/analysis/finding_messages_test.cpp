@@ -77,6 +77,19 @@ TEST(MessageFindings, ALateReceiverIsNamedWhereItReceives) {
   EXPECT_EQ(findings[0].site.line, 20);
 }
 
+TEST(MessageFindings, ACallThatSendsAndReceivesWaitsForTheData) {
+  JobSource job(2);
+  const model::ElementId early = job.Site("Step", 10), late = job.Site("Step", 11);
+  for (int64_t i = 0; i < 100; ++i) {  // MPI_Sendrecv on both sides
+    job.Send(0, 1, {early, i * 100 + 10, i * 100 + 61}, {late, i * 100 + 60, i * 100 + 62}, 1 << 20);
+    job.Send(1, 0, {late, i * 100 + 60, i * 100 + 62}, {early, i * 100 + 10, i * 100 + 61}, 1 << 20);
+  }
+  const std::vector<Finding> findings = FindingsOf(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kLateSender);
+  EXPECT_EQ(findings[0].lost_ns, 5000 * kMs);
+}
+
 TEST(MessageFindings, ARankThatIsLateToACollectiveIsNamed) {
   JobSource job(4);
   const model::ElementId reduce = job.Function("MPI_Allreduce");

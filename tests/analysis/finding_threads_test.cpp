@@ -165,21 +165,50 @@ TEST(SequentialFutures, AreNoneOfAPoolWhoseThreadsWaitForTheInterpreter) {
   EXPECT_THAT(program.Findings("sequential-futures"), IsEmpty()) << "several work, as far as they get the lock";
 }
 
-TEST(ChildWait, IsOfChildrenOneAfterTheOther) {
-  Program program;
-  const ElementId children = program.Object("children");
-  const ElementId site = program.Site("build", 60);
-  for (int64_t i = 0; i < 4; ++i) {
+struct ChildTimes {
+  int64_t count = 4;
+  int64_t every_ms = 200;
+  int64_t lives_ms = 190;
+};
+void AddChildren(Program& program, const ChildTimes& times) {
+  for (int64_t i = 0; i < times.count; ++i) {
     const ElementId child = program.AddElement(model::ElementKind::kProcess, "cc", 0, 300 + i);
     program.meta.processes.push_back({.id = child,
                                       .parent = program.process,
                                       .pid = 300 + i,
-                                      .start_ns = i * 200 * kMs,
-                                      .end_ns = (i * 200 + 190) * kMs,
-                                      .user_ns = 180 * kMs,
+                                      .start_ns = i * times.every_ms * kMs,
+                                      .end_ns = (i * times.every_ms + times.lives_ms) * kMs,
+                                      .user_ns = times.lives_ms * kMs * 9 / 10,
                                       .system_ns = 0});
-    program.Wait(program.thread[0], children, site, SyncKind::kChild, i * 200, i * 200 + 190);
   }
+}
+
+TEST(ChildWait, IsAlsoForWhatChildrenWrite) {
+  Program program;
+  AddChildren(program, {});
+  for (int64_t i = 0; i < 4; ++i) {
+    const ElementId child = program.meta.processes[static_cast<size_t>(i) + 1].id;
+    const ElementId writer = program.AddElement(model::ElementKind::kThread, "", child, 300 + i);
+    program.state_times.push_back({.t_ns = 1000 * kMs,
+                                   .element = program.thread[0],
+                                   .state = model::TimeState::kPipe,
+                                   .waker = writer,
+                                   .ns = 185 * kMs,
+                                   .count = 1});
+  }
+  const auto findings = program.Findings("child-wait");
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].lost_ns, 740 * kMs);
+  EXPECT_EQ(findings[0].thread_count, 1);
+}
+
+TEST(ChildWait, IsOfChildrenOneAfterTheOther) {
+  Program program;
+  const ElementId children = program.Object("children");
+  const ElementId site = program.Site("build", 60);
+  AddChildren(program, {});
+  for (int64_t i = 0; i < 4; ++i)
+    program.Wait(program.thread[0], children, site, SyncKind::kChild, i * 200, i * 200 + 190);
   const auto findings = program.Findings("child-wait");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].lost_ns, 760 * kMs);
@@ -247,6 +276,35 @@ TEST(PollingDelay, IsOfSleepsBetweenLooks) {
   EXPECT_THAT(program.Findings("polling-delay"), IsEmpty()) << "a pace that somebody wanted";
 }
 
+/// A parent sleeps until each of its children has ended.
+struct SupervisorProgram : Program {
+  SupervisorProgram() {
+    AddChildren(*this, {.count = 40, .every_ms = 20, .lives_ms = 8});
+    sync.push_back({5, thread[0], Object("sleeps"), Site("supervise", 80), SyncKind::kSleep, 80, 80, 800 * kMs, 0, 0});
+  }
+};
+
+TEST(PollingDelay, IsOfSleepsUntilAChildHasEnded) {
+  SupervisorProgram program;
+  const auto findings = program.Findings("polling-delay");
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].site.function, "supervise");
+  for (model::Process& process : program.meta.processes) {
+    if (process.parent != 0) process.end_ns = process.start_ns + 19 * kMs;
+  }
+  EXPECT_THAT(program.Findings("polling-delay"), IsEmpty()) << "they run as long as it sleeps";
+  SupervisorProgram rare;
+  rare.meta.processes.resize(4);
+  EXPECT_THAT(rare.Findings("polling-delay"), IsEmpty()) << "most of its looks are not for ends";
+}
+
+TEST(PollingDelay, IsNoneOfSleepsInALock) {
+  SupervisorProgram program;
+  program.sync.push_back({5, program.thread[1], program.Object("mutex 0x1"), program.Site("append", 82),
+                          SyncKind::kMutex, 40, 40, 500 * kMs, 0, 0});
+  EXPECT_THAT(program.Findings("polling-delay"), IsEmpty());
+}
+
 /// Threads that sleep by a futex, and wake others there.
 struct FutexProgram : Program {
   void Meet(int threads_in_all, int64_t waits, int64_t wakes, SyncKind kind = SyncKind::kFutex) {
@@ -272,8 +330,14 @@ TEST(OwnLock, IsWhereThoseWhoWaitWakeOneAnother) {
 
 TEST(OwnLock, IsNoneWhereOneCallWakesAll) {
   FutexProgram program;
-  program.Meet(2, 100, 30);
+  program.Meet(3, 100, 50);
   EXPECT_THAT(program.Findings("lock-contention"), IsEmpty());
+}
+
+TEST(OwnLock, IsOneOfTwoThreadsThatMostlyGetItWhileTheyYield) {
+  FutexProgram program;
+  program.Meet(2, 100, 40);
+  EXPECT_THAT(program.Findings("lock-contention"), SizeIs(1));
 }
 
 TEST(OwnLock, IsNoneWhereWorkersHaveNoWork) {
