@@ -12,6 +12,7 @@
 
 #include "probe/hook/fitness.h"
 #include "probe/hook/real.h"
+#include "probe/hook/timed_call.h"
 #include "probe/hook/wrap.h"
 
 namespace attune::probe::hook {
@@ -127,7 +128,9 @@ ATTUNE_HOOK int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_fil
 
 ATTUNE_HOOK int system(const char* command) {
   PrepareForShell();
-  return g_real.system(command);
+  return TimedCall(
+      SyncKind::kChild, ATTUNE_SITE, [=] { return g_real.system(command); }, [](int result) { return result != -1; },
+      Records::kLongCalls);
 }
 ATTUNE_HOOK FILE* popen(const char* command, const char* mode) {
   PrepareForShell();

@@ -78,6 +78,7 @@ using Words = char* const*;
   X(pid_t, waitpid, (pid_t pid, int* status, int options), (pid, status, options), "")                                \
   X(pid_t, wait3, (int* status, int options, rusage* usage), (status, options, usage), "")                            \
   X(pid_t, wait4, (pid_t pid, int* status, int options, rusage* usage), (pid, status, options, usage), "")            \
+  X(int, pclose, (FILE * pipe), (pipe), "")                                                                           \
   X(int, waitid, (idtype_t type, id_t id, siginfo_t * info, int options), (type, id, info, options), "")              \
   X(int, nanosleep, (const timespec* time, timespec* left), (time, left), "")                                         \
   X(int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),                         \

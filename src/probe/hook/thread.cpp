@@ -1,6 +1,7 @@
 /// Creation of threads, and waiting for child processes: how long the calls take, and where they are made.
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -38,6 +39,8 @@ ATTUNE_CHILD_CALL(wait4, (pid_t pid, int* status, int options, rusage* usage), (
                   result > 0)
 ATTUNE_CHILD_CALL(waitid, (idtype_t type, id_t id, siginfo_t* info, int options), (type, id, info, options),
                   result == 0)
+// It waits by a system call of its own, as system() does.
+ATTUNE_CHILD_CALL(pclose, (FILE * pipe), (pipe), result != -1)
 #undef ATTUNE_CHILD_CALL
 
 }  // namespace attune::probe::hook

@@ -9,6 +9,7 @@
 
 #include "analysis/findings/child_lives.h"
 #include "analysis/findings/cpu_loss.h"
+#include "analysis/places/own_place.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -49,11 +50,19 @@ std::map<ElementId, Waiting> ForOutput(const FindingInput& input, const Children
   return by_process;
 }
 
-/// Of a process that waits for the ends of its children by no call that was seen (pclose); the place is where it
-/// computes: it starts them there.
+/// Of a process that waits for the ends of its children by no call that was seen (pclose); the place is where its own
+/// code computes: it starts them there.
 Finding AboutOutput(const FindingInput& input, const Waiting& output) {
   Finding finding{.kind = kChildWait};
-  if (const auto computing = ComputingFinding(input, kChildWait, output.threads)) finding.site = computing->site;
+  std::map<ElementId, int64_t> places;
+  if (input.cpu_samples != nullptr) {
+    for (const auto& [key, ns] : input.cpu_samples->weights) {
+      if (!output.threads.contains(key.first)) continue;
+      const ElementId own = OwnPlaceOf(input.cpu_samples->PathOf(key.second), input.names);
+      if (own != 0 && !IsSystemModule(input.names.PlaceOf(own).module)) AddTo(places[own], ns);
+    }
+  }
+  if (!places.empty()) finding.site = input.names.PlaceOf(MostOf(places));
   std::vector<FindingThread> threads;
   for (const auto& [thread, ns] : output.threads) threads.push_back(input.Thread(thread, ns));
   FindingInput::SetThreads(std::move(threads), finding);
