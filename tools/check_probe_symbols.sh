@@ -43,7 +43,7 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     flock | lockf | lockf64 | flockfile | ftrylockfile | funlockfile) ;;
     close | dup2 | dup3 | eventfd | eventfd_read | eventfd_write | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
     send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk | __recvfrom_chk) ;;
-    pthread_create | thrd_create | wait | wait[34] | waitpid | waitid) ;;
+    pthread_create | thrd_create | wait | wait[34] | waitpid | waitid | pclose) ;;
     sched_yield | nanosleep | clock_nanosleep | usleep | sleep | thrd_sleep) ;;
     poll | ppoll | __poll_chk | __ppoll_chk | select | pselect | epoll_wait | epoll_pwait | epoll_pwait2) ;;
     exec[vl] | exec[vl]p | execve | execle | execvpe | fexecve | execveat | posix_spawn | posix_spawnp | system | popen) ;;

@@ -87,6 +87,33 @@ int main(int argc, char** argv) {
 }
 """
 
+# Waits for a child that sleeps, by functions that wait by system calls of their own.
+WAITS = """#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void with_waitpid(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    usleep(50000);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+}
+static void with_system(void) {
+  if (system("sleep 0.05") != 0) exit(1);
+}
+static void with_pclose(void) {
+  if (pclose(popen("sleep 0.05", "r")) != 0) exit(1);
+}
+int main(void) {
+  with_waitpid();
+  with_system();
+  with_pclose();
+  return system(NULL) == 0 || system("exit 3") >> 8 != 3;
+}
+"""
+
 
 class Children(E2E):
     def setUp(self):
@@ -146,6 +173,14 @@ class Children(E2E):
         for row in waits:
             self.assertGreater(row["tid"], 100, waits)
         self.assertEqual([what for what in self.unseen() if "PID namespace" in what], [])
+
+    @needs("gcc")
+    def test_each_wait_for_a_child_has_its_place(self):
+        path = self.build("gcc", "-O0", "-g", "program.c", source=WAITS)
+        self.observed(path)
+        rows = self.query("r.attune", "select sum(wait_ns) as ns, site from sync join elements thread on thread.id = thread where sync.kind = 'child' and thread.parent ="
+                                      " (select min(id) from processes) group by site")
+        self.assertEqual(len([row for row in rows if row["ns"] >= 50e6]), 3, rows)
 
     @needs("gcc")
     def test_sanitizers_of_gcc(self):
