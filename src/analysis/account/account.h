@@ -61,7 +61,7 @@ struct Account {
   std::vector<ThreadAccount> threads;  ///< longest life first
 };
 
-/// Of a thread, in ns; 0: the account has no such line.
+/// Time of a thread, in ns; 0: the account has no such line.
 double LineNs(const ThreadAccount& account, std::string_view name);
 /// Time that all threads queued for a CPU that another program had; 0: switches were not seen.
 double QueuedForOthersNs(const Account& account);

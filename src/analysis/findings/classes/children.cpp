@@ -50,7 +50,7 @@ std::map<ElementId, Waiting> ForOutput(const FindingInput& input, const Children
   return by_process;
 }
 
-/// Of a process that waits for the ends of its children by no call that was seen (pclose); the place is where its own
+/// A finding about a process none of whose calls that wait for children's ends was seen; the place is where its own
 /// code computes: it starts them there.
 Finding AboutOutput(const FindingInput& input, const Waiting& output) {
   Finding finding{.kind = kChildWait};
