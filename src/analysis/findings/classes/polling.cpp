@@ -40,7 +40,7 @@ constexpr double kMainPart = 0.8;    ///< part of the process's CPU time: the wo
 constexpr double kSomeWork = 0.01;   ///< CPU time by the time asleep: with less there is nothing to be late for
 constexpr double kPartner = 0.01;    ///< part of its life for which a partner works
 constexpr double kMuchWork = 0.05;
-constexpr double kInALock = 0.5;  ///< waits of others for locks, by the time asleep: it sleeps in a lock that it has
+constexpr double kInALock = 0.5;  ///< the process's waits for locks, by the time asleep: it sleeps in one that it has
 constexpr double kEndsOfSleeps = 0.25;  ///< children by sleeps: it is their ends that it looks for
 constexpr double kMostlyRunning = 0.9;  ///< part of the sleeps in which there was a child: it is hardly late for them
 
@@ -61,7 +61,8 @@ class Sleepers {
       : activity_(ActivityOf(input)), children_(input, activity_), has_ranks_(input.messages.ranks_ns > 0) {
     for (const ThreadLife& life : input.waits.lives) lives_[life.thread] = life;
     for (const auto& [id, object] : input.waits.sums.objects) {
-      if (IsLock(object.kind)) AddTo(at_locks_ns_, object.total.wait_ns);
+      const model::Element* element = input.meta.FindElement(id);
+      if (element != nullptr && IsLock(object.kind)) AddTo(at_locks_[element->parent], object.total.wait_ns);
       for (const auto& [place, threads] : object.places) {
         if (place.second != SyncKind::kWake || IsReleaseOfInterpreter(input, object, place.first)) continue;
         for (const auto& [thread, counts] : threads) AddTo(wakes_[thread], std::max<int64_t>(0, counts.count));
@@ -110,7 +111,10 @@ class Sleepers {
     const double process_ns = activity_.RunOf(sleeps.process);
     const auto asleep_ns = static_cast<double>(sleeps.ns);
     if (process_ns - own_ns > kOthersBusy * static_cast<double>(life->second.LengthNs())) return false;
-    if (sleeps.kind == SyncKind::kSleep && PartOf(at_locks_ns_, sleeps.ns) >= kInALock) return false;
+    const auto at_locks = at_locks_.find(sleeps.process);
+    if (sleeps.kind == SyncKind::kSleep && at_locks != at_locks_.end() &&
+        PartOf(at_locks->second, sleeps.ns) >= kInALock)
+      return false;
     const auto wakes = wakes_.find(sleeps.thread);
     const bool wakes_others =
         wakes != wakes_.end() && static_cast<double>(wakes->second) >= kWakesOthers * static_cast<double>(sleeps.times);
@@ -148,7 +152,7 @@ class Sleepers {
 
   const Activity activity_;
   const Children children_;
-  int64_t at_locks_ns_ = 0;
+  std::unordered_map<ElementId, int64_t> at_locks_;  ///< waits for locks, by process
   std::unordered_map<ElementId, int64_t> slept_;
   std::unordered_map<ElementId, ThreadLife> lives_;
   std::unordered_map<ElementId, int64_t> wakes_;
