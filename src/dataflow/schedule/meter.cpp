@@ -53,14 +53,15 @@ double ReadingCost() {
 }
 
 Rate Calibrate() {
+  constexpr size_t kFewestCosts = 9;
   Rate rate;
   const int64_t start_ns = MonotonicNow();
   const uint64_t start = ReadTsc();
   std::vector<double> costs;
-  while (MonotonicNow() - start_ns < 1'000'000) costs.push_back(ReadingCost());
+  while (costs.size() < kFewestCosts || MonotonicNow() - start_ns < 1'000'000) costs.push_back(ReadingCost());
   const uint64_t ticks = ReadTsc() - start;
   rate.ns_a_tick = static_cast<double>(MonotonicNow() - start_ns) / static_cast<double>(std::max<uint64_t>(ticks, 1));
-  // An interruption makes one of them wrong.
+  // An interruption makes one of them wrong, and may be longer than the whole millisecond.
   std::ranges::nth_element(costs, costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2));
   rate.cost = costs[costs.size() / 2];
   return rate;
