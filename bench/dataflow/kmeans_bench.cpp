@@ -21,7 +21,7 @@ constexpr int kPoints = 20'000;
 constexpr int kCentres = 100;
 constexpr int kThreads = 2;
 constexpr int kIterations = 25;  // 0.5 s
-constexpr int kTimerRounds = 101;
+constexpr int kTimerRounds = 201;
 constexpr int kLoopRounds = 21;
 
 /// @return the last centres

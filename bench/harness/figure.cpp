@@ -77,7 +77,7 @@ Ratio Compare(const std::function<double()>& a, const std::function<double()>& b
       case 1: cost_b = b(), cost_a_again = a(), cost_a = a(); break;
       default: cost_a_again = a(), cost_a = a(), cost_b = b(); break;
     }
-    ratios.push_back(cost_b / cost_a);
+    ratios.push_back(cost_b / std::sqrt(cost_a * cost_a_again));
     same.push_back(cost_a_again / cost_a);
   }
   const Spread ratio = SpreadOf(std::move(ratios));

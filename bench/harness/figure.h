@@ -49,7 +49,7 @@ int64_t CpuNs();
 double MedianNs(const std::function<void()>& work, double per, int rounds = 21);
 
 struct Ratio {
-  double median = 1;        ///< paired: the median of b/a over the rounds
+  double median = 1;        ///< paired: the median over the rounds of b / the geometric mean of both runs of a
   double bound95 = 1;       ///< upper end of the 95 % interval of that median (order statistics)
   double same_to_same = 1;  ///< the median of a/a measured the same way: what the machine's noise alone gives
 };
