@@ -76,7 +76,11 @@ Result<TopologyPtr> Load(const std::string& root, bool devices) {
   // It would visit each CPU to ask it; the kernel has done so.
   hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
-  if (devices) hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  // PCI devices as objects of their own are taken from a file alone: on a machine their registers are read, which takes
+  // 2 ms a device where a hypervisor emulates them.
+  if (devices) hwloc_topology_set_type_filter(raw, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  if (devices && root.empty() && !Environment("HWLOC_XMLFILE").empty())
+    hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   if (hwloc_topology_load(raw) != 0) return HwlocError("load it");
   return topology;
 }
@@ -247,7 +251,20 @@ std::string_view DeviceKind(hwloc_obj_t device) {
   }
 }
 
-std::vector<Device> DevicesOf(hwloc_topology_t topology) {
+/// "0000:41:00.0", from where the kernel has a device: "../../devices/pci0000:40/0000:40:01.1/0000:41:00.0/net/eth0".
+/// "": it is none of PCI.
+std::string PciAddress(const HostRoot& host, const Device& device) {
+  const std::string_view folder = device.kind == "gpu" ? "drm" : device.kind == "network" ? "net" : device.kind;
+  const auto link = host.ReadLink(fmt::format("/sys/class/{}/{}", folder, device.name));
+  std::string address;
+  for (const std::string_view part : Split(link.ok() ? *link : "", "/")) {
+    const size_t end = part.size();
+    if (end >= 12 && part[end - 2] == '.' && part[end - 5] == ':' && part[end - 8] == ':') address = part;
+  }
+  return address;
+}
+
+std::vector<Device> DevicesOf(hwloc_topology_t topology, const HostRoot& host) {
   std::vector<Device> devices;
   for (hwloc_obj_t found = nullptr; (found = hwloc_get_next_osdev(topology, found)) != nullptr;) {
     const std::string_view kind = found->name == nullptr ? "" : DeviceKind(found);
@@ -263,6 +280,7 @@ std::vector<Device> DevicesOf(hwloc_topology_t topology) {
       if (device.what == " ") device.what = fmt::format("{} {}", InfoOf(at, "PCIVendor"), InfoOf(at, "PCIDevice"));
       break;
     }
+    if (device.pci.empty()) device.pci = PciAddress(host, device);
     if (device.what.front() == ' ') device.what.erase(0, 1);
     if (!device.what.empty() && device.what.back() == ' ') device.what.pop_back();
     hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, found);
@@ -308,7 +326,7 @@ Result<Topology> ReadTopology(const HostRoot& host, const TopologyOptions& optio
   Converter().Add(top, topology.machine);
   topology.caches = CachesOf(loaded.get());
   topology.distances = DistancesOf(loaded.get());
-  topology.devices = DevicesOf(loaded.get());
+  topology.devices = DevicesOf(loaded.get(), host);
   if (const auto offline = host.ReadFile("/sys/devices/system/cpu/offline"); offline.ok()) {
     if (auto cpus = CpuSet::Parse(*offline); cpus.ok()) topology.offline = *std::move(cpus);
   }

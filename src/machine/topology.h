@@ -70,7 +70,7 @@ struct TopologyOptions {
 /// @param host a captured tree replaces the machine that these variables name
 /// @return kUnavailable: the tree has no topology
 /// @thread sets environment variables for a moment: no other thread may read the environment meanwhile
-/// @cost 3 ms on 2 CPUs; reads some 20 files a CPU  @source /sys/devices/system, /sys/bus/pci
+/// @cost 3 ms on 2 CPUs; reads some 20 files a CPU  @source /sys/devices/system, /sys/class
 Result<Topology> ReadTopology(const HostRoot& host, const TopologyOptions& options);
 
 /// Calls visit(object, parent) for each object from the top down; the machine has the parent nullptr.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "symbols/debug_file.h"
 #include "symbols/debug_function.h"
 #include "symbols/variable_path.h"
 
@@ -81,7 +82,7 @@ Result<ProcessCode> ProcessCode::Open(pid_t pid) {
   auto session = std::make_unique<Session>();
   session->pid = pid;
   session->callbacks.find_elf = &Session::FindElf;
-  session->callbacks.find_debuginfo = &dwfl_standard_find_debuginfo;
+  session->callbacks.find_debuginfo = &FindDebugFile;
   session->dwfl = dwfl_begin(&session->callbacks);
   if (session->dwfl == nullptr) return Error{Errc::kInternal, "libdwfl does not start", ""};
   const std::string what = fmt::format("the memory map of process {}", pid);

@@ -47,7 +47,8 @@ class Symbolizer {
   Symbolizer(Symbolizer&&) noexcept;
   Symbolizer& operator=(Symbolizer&&) noexcept;
 
-  /// The frames at an address, innermost first. Never empty: an unknown address has one frame without a name.
+  /// The frames at an address, innermost first. Never empty: an unknown address has one frame without a name. In the C
+  /// library it is the function alone.
   /// @param address in the file (what `nm` and `objdump` show), not in memory. Of a call it is the address that it
   ///        returns to: the frame is that of the call, one byte before
   /// @return kNotFound: there is no such file; kCorrupt: it is no ELF file, or not the one that ran (another build-id)

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -20,6 +22,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::Field;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string Shell(const std::string& command) {
   std::string output;
@@ -105,6 +108,32 @@ TEST_F(SymbolizerTest, DebugInformationInAFileBesideIt) {
   Shell("cd '" + folder_.string() + "' && objcopy --only-keep-debug program program.debug && strip program && " +
         "objcopy --add-gnu-debuglink=program.debug program");
   ExpectEverything();
+}
+
+TEST_F(SymbolizerTest, DebugInformationInTheFolderDotDebug) {
+  TakeAndRun("_pie");
+  Shell("cd '" + folder_.string() + "' && mkdir .debug && objcopy --only-keep-debug program .debug/program.debug && " +
+        "strip program && objcopy --add-gnu-debuglink=.debug/program.debug program");
+  ExpectEverything();
+}
+
+TEST_F(SymbolizerTest, DebugInformationBesideTheTargetOfALink) {
+  TakeAndRun("_pie");
+  Shell("cd '" + folder_.string() + "' && mkdir real && mv program real && ln -s real/program && cd real && " +
+        "objcopy --only-keep-debug program program.debug && strip program && " +
+        "objcopy --add-gnu-debuglink=program.debug program");
+  ExpectEverything();
+}
+
+/// libdebuginfod and the libraries that it needs take 6 ms.
+TEST_F(SymbolizerTest, WhereNoServerIsNamedNoClientIsLoaded) {
+  ASSERT_EQ(::unsetenv("DEBUGINFOD_URLS"), 0);
+  TakeAndRun("_pie");
+  Shell("strip --strip-debug '" + path_.string() + "'");
+  EXPECT_EQ(Frames("plain").size(), 1U);
+  std::ifstream maps("/proc/self/maps");
+  const std::string loaded(std::istreambuf_iterator<char>(maps), {});
+  EXPECT_THAT(loaded, AllOf(HasSubstr("libdw"), Not(HasSubstr("libdebuginfod"))));
 }
 
 // clang writes none.
