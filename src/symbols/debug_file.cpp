@@ -14,25 +14,25 @@ namespace fs = std::filesystem;
 enum class Beside : uint8_t { kNothing, kFile, kOther };
 
 /// @return kOther: a FIFO or the like, whose opening may never end
-Beside WhatIs(const fs::path& path) {
+Beside KindOf(const fs::path& path) {
   std::error_code none;
   const fs::file_status status = fs::status(path, none);
   if (fs::is_regular_file(status)) return Beside::kFile;
   return fs::exists(status) ? Beside::kOther : Beside::kNothing;
 }
 
-/// What lies in the places in which libdw looks for a debug file by its name: beside the program, in .debug there, and
-/// in /usr/lib/debug under the program's folder or the end of its path.
+/// Looks where libdw looks for a debug file by its name: beside the program, in .debug there, and in /usr/lib/debug
+/// under the program's folder or the end of its path.
 Beside LookByName(const fs::path& folder, const std::string& name) {
   Beside best = Beside::kNothing;
   for (const fs::path& place : {folder, folder / ".debug"}) {
-    const Beside found = WhatIs(place / name);
+    const Beside found = KindOf(place / name);
     if (found == Beside::kOther) return found;
     if (found == Beside::kFile) best = found;
   }
   fs::path below = folder.relative_path();
   while (best == Beside::kNothing) {
-    if (WhatIs("/usr/lib/debug" / below / name) != Beside::kNothing) return Beside::kFile;
+    if (KindOf("/usr/lib/debug" / below / name) != Beside::kNothing) return Beside::kFile;
     if (below.empty()) break;
     below = below.lexically_relative(*below.begin());
     if (below == ".") below.clear();
