@@ -255,9 +255,9 @@ std::string_view DeviceKind(hwloc_obj_t device) {
 /// "": it is none of PCI.
 std::string PciAddress(const HostRoot& host, const Device& device) {
   const std::string_view folder = device.kind == "gpu" ? "drm" : device.kind == "network" ? "net" : device.kind;
-  const auto link = host.ReadLink(fmt::format("/sys/class/{}/{}", folder, device.name));
+  const std::string link = host.ReadLink(fmt::format("/sys/class/{}/{}", folder, device.name)).value_or("");
   std::string address;
-  for (const std::string_view part : Split(link.ok() ? *link : "", "/")) {
+  for (const std::string_view part : Split(link, "/")) {
     const size_t end = part.size();
     if (end >= 12 && part[end - 2] == '.' && part[end - 5] == ':' && part[end - 8] == ':') address = part;
   }

@@ -67,7 +67,7 @@ class LoneTimesOperator final : public Operator {
 
   std::vector<model::Table> Tables() const override { return {model::StateTime::kTable, model::CpuSample::kTable}; }
   void AddRows(const model::Batch& batch) override;
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return {wire::EventKind::kWait}; }
   void AddEvents(const model::EventBlock& block) override;
 
   /// @param times says which threads hardly ran: of these nobody knows what they wait for

@@ -88,18 +88,53 @@ Status FeedRows(model::Source& source, std::span<Operator* const> operators) {
   return {};
 }
 
+EventFeed::EventFeed(std::span<Operator* const> operators) {
+  std::ranges::copy_if(operators, std::back_inserter(takers_),
+                       [](const Operator* one) { return !one->Kinds().empty(); });
+}
+
+void EventFeed::Add(const model::EventBlock& block) {
+  EventKinds wanted;
+  for (Operator* each : takers_) {
+    if (each->Kinds() == EventKinds::All()) {
+      each->AddEvents(block);
+    } else {
+      wanted.Add(each->Kinds());
+    }
+  }
+  EventKinds present;
+  for (const int64_t kind : block.kind) present.Add(kind);
+  if (!wanted.Meets(present)) return;
+  const model::EventBlock picked = Pick(block, wanted);
+  for (Operator* each : takers_) {
+    if (each->Kinds() != EventKinds::All() && each->Kinds().Meets(present)) each->AddEvents(picked);
+  }
+}
+
+/// The whole block, where most rows are of these kinds.
+model::EventBlock EventFeed::Pick(const model::EventBlock& block, EventKinds kinds) {
+  const auto rows = std::ranges::count_if(block.kind, [kinds](int64_t kind) { return kinds.Has(kind); });
+  if (static_cast<size_t>(rows) > block.kind.size() / 2) return block;
+  const std::array<std::span<const int64_t>, 7> columns{block.t_ns, block.thread, block.kind, block.object,
+                                                        block.site, block.a,      block.b};
+  for (std::vector<int64_t>& column : picked_) column.clear();
+  for (size_t row = 0; row < block.kind.size(); ++row) {
+    if (!kinds.Has(block.kind[row])) continue;
+    for (size_t column = 0; column < columns.size(); ++column) picked_[column].push_back(columns[column][row]);
+  }
+  const auto& c = picked_;
+  return {c[0], c[1], c[2], c[3], c[4], c[5], c[6]};
+}
+
 Status FeedEvents(model::Source& source, std::span<Operator* const> operators) {
-  std::vector<Operator*> takers;
-  std::ranges::copy_if(operators, std::back_inserter(takers), [](const Operator* one) { return one->TakesEvents(); });
-  if (takers.empty()) return {};
+  EventFeed feed(operators);
+  if (feed.empty()) return {};
   return source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
     for (size_t from = 0; from < block.t_ns.size(); from += kEventsAtOnce) {
       const size_t rows = std::min(kEventsAtOnce, block.t_ns.size() - from);
-      const model::EventBlock part{block.t_ns.subspan(from, rows), block.thread.subspan(from, rows),
-                                   block.kind.subspan(from, rows), block.object.subspan(from, rows),
-                                   block.site.subspan(from, rows), block.a.subspan(from, rows),
-                                   block.b.subspan(from, rows)};
-      for (Operator* each : takers) each->AddEvents(part);
+      feed.Add({block.t_ns.subspan(from, rows), block.thread.subspan(from, rows), block.kind.subspan(from, rows),
+                block.object.subspan(from, rows), block.site.subspan(from, rows), block.a.subspan(from, rows),
+                block.b.subspan(from, rows)});
     }
     return true;
   });
@@ -110,12 +145,10 @@ LiveFeed::LiveFeed(model::Source& source, std::vector<Operator*> operators) : Li
 LiveFeed::LiveFeed(std::vector<Operator*> operators) : LiveFeed(nullptr, std::move(operators)) {}
 
 LiveFeed::LiveFeed(model::Source* source, std::vector<Operator*> operators)
-    : source_(source), operators_(std::move(operators)), takers_(TakersOf(operators_)) {
-  takes_events_ = std::ranges::any_of(operators_, [](const Operator* one) { return one->TakesEvents(); });
-}
+    : source_(source), operators_(std::move(operators)), takers_(TakersOf(operators_)), events_(operators_) {}
 
 bool LiveFeed::Takes(Table table) const {
-  if (table == model::Event::kTable) return takes_events_;
+  if (table == model::Event::kTable) return !events_.empty();
   return table == model::Sample::kTable || FindTakers(table) != nullptr;
 }
 
@@ -173,11 +206,7 @@ void LiveFeed::Add(const Batch& batch) {
   if (batch.table == model::Event::kTable) {
     const auto& c = batch.ints;
     if (c.size() < 7) return;
-    const model::EventBlock block{c[0], c[1], c[2], c[3], c[4], c[5], c[6]};
-    for (Operator* each : operators_) {
-      if (each->TakesEvents()) each->AddEvents(block);
-    }
-    return;
+    return events_.Add({c[0], c[1], c[2], c[3], c[4], c[5], c[6]});
   }
   if (const TableTakers* takers = FindTakers(batch.table); takers != nullptr) {
     for (Operator* each : takers->operators) each->AddRows(batch);

@@ -46,6 +46,12 @@ EventCounter::Thread* EventCounter::FindThread(int64_t id) {
 }
 
 uint32_t EventCounter::RegionOf(int64_t object) {
+  KnownRegion& recent = recent_[static_cast<uint64_t>(object) % recent_.size()];
+  if (!recent.is_known || recent.object != object) recent = {true, FindRegion(object), object};
+  return recent.region;
+}
+
+uint32_t EventCounter::FindRegion(int64_t object) {
   const auto known = region_of_.find(object);
   if (known != region_of_.end()) return known->second;
   if (region_of_.size() >= kMaxThreads * 4) return kNoRegion;
@@ -80,7 +86,7 @@ void EventCounter::Begin(Thread& thread, uint32_t region, int64_t t_ns) {
   const auto [entry, first_in_thread] = thread.depth_of.try_emplace(region, 0);
   ++entry->second;
   if (first_in_thread) ++regions_[region].summary.threads;
-  thread.open.push_back({region, t_ns, 0});
+  thread.open.push_back({region, t_ns, 0, &entry->second});
 }
 
 void EventCounter::CloseTop(Thread& thread, int64_t t_ns) {
@@ -90,7 +96,7 @@ void EventCounter::CloseTop(Thread& thread, int64_t t_ns) {
   Region& region = regions_[top.region];
   ++region.summary.count;
   AddTo(region.summary.self_ns, std::max<int64_t>(duration - top.inside_ns, 0));
-  if (--thread.depth_of[top.region] == 0) AddTo(region.summary.total_ns, duration);
+  if (--*top.depth == 0) AddTo(region.summary.total_ns, duration);
   region.durations.Add(duration);
   if (!thread.open.empty()) AddTo(thread.open.back().inside_ns, duration);
 }
@@ -101,6 +107,7 @@ void EventCounter::End(Thread& thread, uint32_t region, int64_t t_ns) {
     ++not_counted_;
     return;
   }
+  if (!thread.open.empty() && thread.open.back().region == region) return CloseTop(thread, t_ns);
   const auto depth = thread.depth_of.find(region);
   if (depth == thread.depth_of.end() || depth->second == 0) {
     ++regions_[region].summary.ends_without_begin;
@@ -110,7 +117,7 @@ void EventCounter::End(Thread& thread, uint32_t region, int64_t t_ns) {
   while (thread.open.back().region != region) {
     const OpenRegion lost = thread.open.back();
     thread.open.pop_back();
-    --thread.depth_of[lost.region];
+    --*lost.depth;
     ++regions_[lost.region].summary.begins_without_end;
   }
   CloseTop(thread, t_ns);

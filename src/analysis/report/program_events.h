@@ -89,7 +89,7 @@ class EventCounter final : public Operator {
 
   /// @param meta must outlive the counter
   explicit EventCounter(const model::Metadata& meta);
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return EventKinds::All(); }
   void AddEvents(const model::EventBlock& block) override;
   std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
   void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
@@ -106,11 +106,17 @@ class EventCounter final : public Operator {
     uint32_t region;
     int64_t begin_ns;
     int64_t inside_ns;  // in regions inside this one
+    int* depth;         // in Thread::depth_of
   };
   struct Thread {
     std::vector<OpenRegion> open;
     std::unordered_map<uint32_t, int> depth_of;  // region -> how often it is open; stays in at 0
     size_t too_deep = 0;                         // begins beyond kMaxDepth that wait for their end
+  };
+  struct KnownRegion {
+    bool is_known = false;
+    uint32_t region = 0;
+    int64_t object = 0;
   };
   struct Counter {
     CounterSummary summary;
@@ -120,6 +126,7 @@ class EventCounter final : public Operator {
 
   Thread* FindThread(int64_t id);
   uint32_t RegionOf(int64_t object);
+  uint32_t FindRegion(int64_t object);
   void Begin(Thread& thread, uint32_t region, int64_t t_ns);
   void End(Thread& thread, uint32_t region, int64_t t_ns);
   void CloseTop(Thread& thread, int64_t t_ns);
@@ -130,6 +137,7 @@ class EventCounter final : public Operator {
   std::unordered_map<int64_t, Thread> threads_;
   int64_t last_thread_id_ = -1;
   Thread* last_thread_ = nullptr;
+  std::array<KnownRegion, 256> recent_;              // by the end of the object's number
   std::unordered_map<int64_t, uint32_t> region_of_;  // object -> index
   std::unordered_map<std::string, uint32_t> region_by_name_;
   std::vector<Region> regions_;

@@ -116,7 +116,7 @@ class FindingTimes final : public Operator {
     }
     for (const auto& row : model::RowsFrom<model::StateTime>(batch)) AddState(row);
   }
-  bool TakesEvents() const override { return !objects_.empty() || !sites_.empty(); }
+  EventKinds Kinds() const override { return objects_.empty() && sites_.empty() ? EventKinds() : kWaitEvents; }
   void AddEvents(const model::EventBlock& block) override {
     for (size_t row = 0; row < block.t_ns.size(); ++row) {
       if (!wire::IsWait(block.kind[row]) || block.a[row] <= 0) continue;

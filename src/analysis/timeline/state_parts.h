@@ -66,7 +66,7 @@ class StatePartsOperator final : public Operator {
   void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override {
     sampled_.AddSamples(stream, block);
   }
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return kWaitEvents; }
   void AddEvents(const model::EventBlock& block) override;
 
   /// @param account and lives of the same rows

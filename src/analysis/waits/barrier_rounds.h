@@ -64,7 +64,7 @@ struct BarrierRounds {
 /// Takes the waits at barriers and adds up their rounds. Bounded: waits are kept until their round is over.
 class BarrierWaits final : public Operator {
  public:
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return {wire::EventKind::kWait}; }
   void AddEvents(const model::EventBlock& block) override;
   void Add(model::ElementId barrier, const BarrierWait& wait);
 

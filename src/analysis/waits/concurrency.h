@@ -38,7 +38,7 @@ class ConcurrencyOperator final : public Operator {
 
   explicit ConcurrencyOperator(TimeGrid grid = {}) : grid_(grid) {}
 
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return kWaitEvents; }
   void AddEvents(const model::EventBlock& block) override;
   /// By process; those with less than two members are left out.
   std::map<model::ElementId, Concurrency> Snapshot(const SyncSums& sums, const std::vector<ThreadLife>& lives) const;

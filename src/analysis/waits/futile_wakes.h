@@ -17,7 +17,7 @@ class FutileWakes final : public Operator {
   /// Between two waits, no longer than it takes to look at what was waited for.
   static constexpr int64_t kLookNs = 10'000;
 
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return {wire::EventKind::kWait}; }
   void AddEvents(const model::EventBlock& block) override;
   /// Number of waits for the object that the same thread followed by another one at once.
   int64_t FutileAt(model::ElementId object) const;

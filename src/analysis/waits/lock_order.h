@@ -49,7 +49,7 @@ class LockOrders final : public Operator {
   static constexpr size_t kMax = size_t{1} << 14;
   static constexpr size_t kLongestCycle = 6;
 
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return {wire::EventKind::kLockOrder}; }
   void AddEvents(const model::EventBlock& block) override;
   /// Keeps acquisitions before that time, of which all events have come: one for each lock that the thread had as it
   /// asked.

@@ -19,7 +19,7 @@ class LockWaits final : public Operator {
  public:
   static constexpr size_t kMax = size_t{1} << 20;
 
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return kWaitEvents; }
   void AddEvents(const model::EventBlock& block) override;
   /// For any of the locks. What comes behind kMax, and what `sums` has beyond the events, which may be lost, counts in
   /// full, as if no two threads had waited at the same time.

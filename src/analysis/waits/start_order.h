@@ -21,7 +21,7 @@ class StartOrder final : public Operator {
     int64_t started = 0;  ///< since the last wait
   };
 
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return {wire::EventKind::kWait}; }
   void AddEvents(const model::EventBlock& block) override;
   /// Waits for futures of a thread.
   Waits WaitsOf(model::ElementId thread) const;

@@ -21,6 +21,8 @@ constexpr int64_t kNoticedNs = 300'000'000;
 }  // namespace
 
 void StuckWaits::AddEvents(const model::EventBlock& block) {
+  constexpr EventKinds kBegins{EventKind::kLongWait, EventKind::kLockOrder};
+  if (waiting_ == 0 && std::ranges::none_of(block.kind, [kBegins](int64_t kind) { return kBegins.Has(kind); })) return;
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     const auto kind = static_cast<EventKind>(std::clamp<int64_t>(block.kind[i], 0, UINT8_MAX));
     const auto thread_id = static_cast<ElementId>(block.thread[i]);
@@ -28,14 +30,14 @@ void StuckWaits::AddEvents(const model::EventBlock& block) {
     if (kind == EventKind::kLongWait) {
       Thread& thread = threads_[thread_id];
       thread.has_ended = false;
-      thread.wait = {.thread = thread_id,
-                     .object = static_cast<ElementId>(block.object[i]),
-                     .site = static_cast<ElementId>(block.site[i]),
-                     .kind = static_cast<SyncKind>(block.b[i] & ((1 << wire::kLongWaitOwnerBit) - 1)),
-                     .since_ns = t_ns - SaneTime(block.a[i]),
-                     .until_ns = t_ns,
-                     .owner = static_cast<ElementId>(block.b[i] >> wire::kLongWaitOwnerBit),
-                     .held = {}};
+      SetWait(thread, {.thread = thread_id,
+                       .object = static_cast<ElementId>(block.object[i]),
+                       .site = static_cast<ElementId>(block.site[i]),
+                       .kind = static_cast<SyncKind>(block.b[i] & ((1 << wire::kLongWaitOwnerBit) - 1)),
+                       .since_ns = t_ns - SaneTime(block.a[i]),
+                       .until_ns = t_ns,
+                       .owner = static_cast<ElementId>(block.b[i] >> wire::kLongWaitOwnerBit),
+                       .held = {}});
       continue;
     }
     if (kind == EventKind::kLockOrder) {
@@ -54,9 +56,14 @@ void StuckWaits::AddEvents(const model::EventBlock& block) {
       found->second.has_ended = true;
       wait.until_ns = t_ns;
     } else {
-      wait = {};
+      SetWait(found->second, {});
     }
   }
+}
+
+void StuckWaits::SetWait(Thread& thread, const StuckWait& wait) {
+  waiting_ += (wait.object != 0 ? 1 : 0) - (thread.wait.object != 0 ? 1 : 0);
+  thread.wait = wait;
 }
 
 std::vector<WaitCircle> StuckWaits::Circles(const std::vector<ThreadLife>& lives, int64_t now_ns) const {

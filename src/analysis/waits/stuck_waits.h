@@ -31,7 +31,8 @@ using WaitCircle = std::vector<StuckWait>;
 /// Takes long waits, and what follows them. Bounded: one wait for each thread.
 class StuckWaits final : public Operator {
  public:
-  bool TakesEvents() const override { return true; }
+  /// All: any other event of a thread is the end of its wait.
+  EventKinds Kinds() const override { return EventKinds::All(); }
   void AddEvents(const model::EventBlock& block) override;
 
   /// @param lives of the program's threads  @param now_ns until when what goes on has lasted
@@ -45,7 +46,10 @@ class StuckWaits final : public Operator {
     std::map<model::ElementId, model::ElementId> held;
   };
 
+  void SetWait(Thread& thread, const StuckWait& wait);
+
   std::unordered_map<model::ElementId, Thread> threads_;
+  int64_t waiting_ = 0;  ///< threads whose wait has an object
 };
 
 }  // namespace attune::analysis

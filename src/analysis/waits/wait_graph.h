@@ -59,7 +59,7 @@ class WaitGraphBuilder final : public Operator {
   explicit WaitGraphBuilder(const std::vector<ThreadLife>& lives, size_t waits = 0);
   WaitGraphBuilder(const WaitGraphBuilder&) = delete;  // it points into itself
   WaitGraphBuilder& operator=(const WaitGraphBuilder&) = delete;
-  bool TakesEvents() const override { return !index_.empty(); }
+  EventKinds Kinds() const override { return index_.empty() ? EventKinds() : kOrderedEvents; }
   void AddEvents(const model::EventBlock& block) override;
   /// Call once, after the last block. Without waits: there is no such process, or it has too many of them.
   WaitGraph Finish();

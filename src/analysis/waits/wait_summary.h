@@ -68,7 +68,7 @@ class WaitTablesOperator final : public Operator {
  public:
   std::vector<model::Table> Tables() const override { return {model::Sync::kTable}; }
   void AddRows(const model::Batch& batch) override;
-  bool TakesEvents() const override { return true; }
+  EventKinds Kinds() const override { return kOrderedEvents; }
   void AddEvents(const model::EventBlock& block) override;
 
   /// @param now_ns until when what still runs has lasted  @param events_until_ns those before that time have all come
