@@ -6,7 +6,8 @@
 Each graph of PROGRAM (bottlenecks.cpp) runs under `attune run` as it is, and changed: what holds it back is half as dear, or gone. The
 forecast is that of the first run, the truth the time of the second one, which follows at once; shown are medians of N rounds, and the
 median of their ratios, as the speed of a virtual machine drifts. With --names only
-what is named is checked, not the times, and one of N rounds must do: a virtual machine loses its CPUs for moments.
+what is named is checked, not the times, and one of N rounds must do: a virtual machine loses its CPUs for moments. Where none does and
+other programs had the CPUs, that is said, and no failure.
 """
 
 import argparse
@@ -16,6 +17,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
+from attune_e2e import OthersLoad
 
 KERNEL, DISPATCH, UNEVEN, THREADS = "halved", "dispatch_gain_ns", "imbalance_gain_ns", "threads_gain_ns"
 # The forecast that each graph is changed by, and the finding; None: none, as all threads have work.
@@ -63,12 +67,14 @@ def forecast_of(report, what, wall_ns):
 def look_at(options, name, folder):
     what, kind = TRUTH[name]
     slow = SLOW.get(what, "work" if name == "one_thread" else "slow")
-    forecasts, truths, problems = [], [], []
+    forecasts, truths, problems, others = [], [], [], 0.0
     for _ in range(options.rounds):
+        load = OthersLoad()
         wall_ns, report = run(options.attune, options.program, name, False, folder)
         found = named(report, what)
         if found != (slow, kind):
             problems.append(f"named is {found[0]}, {found[1]} in place of {slow}, {kind}")
+            others = max(others, load.share())
         elif options.names:
             problems = []
             break
@@ -83,6 +89,9 @@ def look_at(options, name, folder):
         if abs(error) > MOST_ERROR:
             problems.append(f"the forecast is more than {100 * MOST_ERROR:.0f} % off")
     print(text + "".join(f"\n    {problem}" for problem in dict.fromkeys(problems)), flush=True)
+    if problems and options.names and others > OthersLoad.MUCH:
+        print(f"skipped: {name} (could not be measured: others had {others:.0%} of the CPUs)")
+        return True
     return not problems
 
 
