@@ -18,9 +18,12 @@ namespace attune::analysis::operators_test {
 namespace {
 
 using model::ElementId;
+using testing::AllOf;
+using testing::Contains;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::IsSubsetOf;
 using testing::Not;
 using wire::SyncKind;
 
@@ -111,6 +114,40 @@ TEST(LiveFeed, LeavesOutSamplesOfStreamsThatNobodyWants) {
   ProgramOperators live;
   LiveFeed feed(program, live.All());
   EXPECT_THAT(feed.Learn(), ElementsAre(other));
+}
+
+/// The times of the events that it is given.
+class Recorder final : public Operator {
+ public:
+  explicit Recorder(EventKinds kinds) : kinds_(kinds) {}
+  EventKinds Kinds() const override { return kinds_; }
+  void AddEvents(const model::EventBlock& block) override {
+    ++blocks;
+    t_ns.insert(t_ns.end(), block.t_ns.begin(), block.t_ns.end());
+  }
+
+  int blocks = 0;
+  std::vector<int64_t> t_ns;
+
+ private:
+  const EventKinds kinds_;
+};
+
+TEST(EventFeed, GivesOperatorsTheEventsThatTheyLookFor) {
+  using enum wire::EventKind;
+  FakeSource source;
+  source.events = {{1, 1, kRegionBegin, 5}, {2, 1, kWait, 6, 1},     {3, 1, kRegionEnd, 5},
+                   {4, 1, kInstant, 7},     {5, 1, kRegionBegin, 5}, {6, 1, kRegionEnd, 5},
+                   {7, 1, kHandOver, 6},    {8, 1, kRegionBegin, 5}, {9, 1, static_cast<wire::EventKind>(200), 5},
+                   {10, 1, kRegionEnd, 5},  {11, 1, kRegionBegin, 5}};
+  Recorder all(EventKinds::All()), waits({kWait}), ordered(kOrderedEvents), orders({kLockOrder}), none({});
+  Operator* const operators[] = {&all, &waits, &ordered, &orders, &none};
+  ASSERT_TRUE(FeedEvents(source, operators).ok());
+  EXPECT_THAT(all.t_ns, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  EXPECT_THAT(waits.t_ns, AllOf(Contains(2), IsSubsetOf({2, 7})));  // those of others, too
+  EXPECT_THAT(ordered.t_ns, ElementsAre(2, 7));
+  EXPECT_EQ(orders.blocks, 0);
+  EXPECT_EQ(none.blocks, 0);
 }
 
 TEST(EventOrder, PutsAReleaseBeforeTheEndOfTheWaitForIt) {
