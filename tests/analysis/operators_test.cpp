@@ -34,7 +34,7 @@ ProgramSource BusyProgram() {
   const ElementId lock = program.Object("mutex 0x1"), barrier = program.Object("barrier 0x2");
   const ElementId at_lock = program.Place("solver+0x1"), at_barrier = program.Place("solver+0x2");
   for (int round = 0; round < 50; ++round) {
-    const int64_t t = round * 20;
+    const int64_t t = int64_t{20} * round;
     for (size_t i = 0; i < 4; ++i) {
       program.Wait(program.thread[i], lock, at_lock, SyncKind::kMutex, t, t + 1 + static_cast<int64_t>(i) * 2);
       program.Wait(program.thread[i], barrier, at_barrier, SyncKind::kBarrier, t + 12 + static_cast<int64_t>(i),
